@@ -35,6 +35,10 @@ static inline ushort ip_add_ushort(ushort a, ushort b)
     return sum < a ? (ushort)65535 : sum;
 }
 
+/* (a + b + 1) >> 1 */
+static inline uchar ip_mean_uchar(uchar a, uchar b) { return (uchar)(((uint)a + (uint)b + 1u) >> 1); }
+static inline ushort ip_mean_ushort(ushort a, ushort b) { return (ushort)(((uint)a + (uint)b + 1u) >> 1); }
+
 /* ba|abcd|dc */
 static inline int ip_reflect(int i, int n)
 {

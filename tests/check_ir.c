@@ -242,6 +242,14 @@ START_TEST(ranges_are_sound)
     ip_expr *f = ip_x_cast(ir, IMGPAR_F32, byte);
     ck_assert(ip_x_fma(ir, f, f32(0.5), f32(1))->hi >= 128.5);
     ck_assert(isinf(bin(IP_X_ADD, any_f32(), f)->hi));
+    ip_expr *held = bin(IP_X_MIN, bin(IP_X_MAX, any_f32(), f32(-3)), f32(255.5)); /* a NaN becomes -3 */
+    ck_assert_double_eq(held->lo, -3);
+    ck_assert_double_eq(un(IP_X_FLOOR, held)->hi, 255);
+    ck_assert(isinf(bin(IP_X_MIN, any_f32(), any_f32())->lo));
+    ip_expr *tenth = ip_x_param(ir, IMGPAR_F64, 0.5, 0, 255.99999999999997);
+    ck_assert(ip_x_cast(ir, IMGPAR_F32, tenth)->hi >= 256); /* rounded up */
+    ip_expr *mean = bin(IP_X_MEAN, ip_x_int(ir, IMGPAR_U8, 254), ip_x_int(ir, IMGPAR_U8, 255));
+    ck_assert_int_eq(mean->i, 255);
 }
 END_TEST
 

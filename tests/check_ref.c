@@ -173,6 +173,7 @@ static wide expected_binary(ip_xop op, imgpar_dtype dtype, wide a, wide b)
     case IP_X_AND: return a & b;
     case IP_X_OR: return a | b;
     case IP_X_XOR: return a ^ b;
+    case IP_X_MEAN: return floor_quotient(a + b + 1, 2);
     case IP_X_SHL: return wrapped(IMGPAR_I64, a) * ((wide)1 << count);
     case IP_X_SHR: return a >= 0 ? a >> count : -((-a - 1) >> count) - 1;
     case IP_X_LT: return a < b;
@@ -184,8 +185,8 @@ static wide expected_binary(ip_xop op, imgpar_dtype dtype, wide a, wide b)
 }
 
 static const ip_xop int_binaries[] = {
-    IP_X_ADD, IP_X_SUB, IP_X_MUL, IP_X_IDIV, IP_X_MOD, IP_X_MIN, IP_X_MAX, IP_X_AND, IP_X_OR,
-    IP_X_XOR, IP_X_SHL, IP_X_SHR, IP_X_POW,  IP_X_LT,  IP_X_LE,  IP_X_EQ,  IP_X_NE,
+    IP_X_ADD, IP_X_SUB,  IP_X_MUL, IP_X_IDIV, IP_X_MOD, IP_X_MIN, IP_X_MAX, IP_X_AND, IP_X_OR,
+    IP_X_XOR, IP_X_MEAN, IP_X_SHL, IP_X_SHR,  IP_X_POW, IP_X_LT,  IP_X_LE,  IP_X_EQ,  IP_X_NE,
 };
 
 START_TEST(integer_operations_wrap_in_their_dtype)

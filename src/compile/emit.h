@@ -163,6 +163,11 @@ void ip_emit_take(ip_emit *e, const ip_taking *taking);
 void ip_emit_pick_row(ip_emit *e, const ip_columns *columns);
 void ip_emit_repeat_row(ip_emit *e, const ip_columns *columns);
 
+/* A row by the loop that needs nothing of a body, flat where it can be (emit_row.c). */
+void ip_emit_plain_row(ip_emit *e, const ip_columns *columns);
+/* What is looked up in a small table (emit_lookup.c). */
+void ip_emit_lookup_row(ip_emit *e, const ip_columns *columns);
+
 /* ip_site_calls_helpers() */
 bool ip_emit_calls_helpers(const ip_emit *e);
 

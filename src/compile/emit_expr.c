@@ -281,6 +281,15 @@ static const char *shifted(ip_emit *e, const ip_expr *x, const char *const *arg)
     return ip_text(e->ir, "(%s)((%s)%s << %s)", type, wide, arg[0], count);
 }
 
+/* Compilers have an instruction for what the functions do. */
+static const char *mean(ip_emit *e, const ip_expr *x, const char *const *arg)
+{
+    const char *type = ip_cl_type(x->dtype);
+    if (x->dtype == IMGPAR_U8 || x->dtype == IMGPAR_U16)
+        return ip_text(e->ir, "ip_mean_%s(%s, %s)", type, arg[0], arg[1]);
+    return ip_text(e->ir, "rhadd((%s)%s, (%s)%s)", type, arg[0], type, arg[1]);
+}
+
 static const char *negated(ip_emit *e, const ip_expr *x, const char *const *arg)
 {
     const char *type = ip_cl_type(x->dtype);
@@ -333,13 +342,23 @@ static const char *saturate_float(ip_emit *e, const ip_expr *x, const char *arg)
                      : ip_text(e->ir, "(%s)as_int(%s + 12582912.0f)", type, v);
 }
 
-static const char *saturate(ip_emit *e, const ip_expr *x, const char *arg)
+/* Whole numbers by min and max: convert_*_sat is a call, for ints of 32 bits. */
+static const char *saturate_whole(ip_emit *e, const ip_expr *x, const char *arg)
 {
     const ip_expr *a = x->arg[0];
-    if (is_float(a)) return saturate_float(e, x, arg);
-    return ip_text(e->ir, "convert_%s_sat(%s)", ip_cl_type(x->dtype),
-                   a->op == IP_X_CONST || is_small(a->dtype) ? ip_text(e->ir, "(%s)%s", ip_cl_type(a->dtype), arg)
-                                                             : arg);
+    const ip_dtype_facts *from = ip_dtype(a->dtype), *to = ip_dtype(x->dtype);
+    const char *type = ip_cl_type(a->dtype);
+    if (from->size_bytes == 8 || to->size_bytes == 8)
+        return ip_text(e->ir, "convert_%s_sat(%s)", ip_cl_type(x->dtype),
+                       a->op == IP_X_CONST ? ip_text(e->ir, "(%s)%s", type, arg) : arg);
+    if (a->lo < to->minimum) arg = ip_text(e->ir, "max((%s)%s, (%s)(%.0f))", type, arg, type, to->minimum);
+    if (a->hi > to->maximum) arg = ip_text(e->ir, "min((%s)%s, (%s)(%.0f))", type, arg, type, to->maximum);
+    return ip_text(e->ir, "(%s)%s", ip_cl_type(x->dtype), arg);
+}
+
+static const char *saturate(ip_emit *e, const ip_expr *x, const char *arg)
+{
+    return is_float(x->arg[0]) ? saturate_float(e, x, arg) : saturate_whole(e, x, arg);
 }
 
 /* ---- windows ---------------------------------------------------------------------------- */
@@ -439,6 +458,7 @@ static const char *operation(ip_emit *e, ip_expr *x)
     case IP_X_MAX: return chosen(e, x, arg);
     case IP_X_IDIV:
     case IP_X_MOD: return quotient(e, x, arg);
+    case IP_X_MEAN: return mean(e, x, arg);
     case IP_X_SHL:
     case IP_X_SHR: return shifted(e, x, arg);
     case IP_X_NEG: return negated(e, x, arg);

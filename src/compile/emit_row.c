@@ -336,6 +336,12 @@ static void compute_angles(ip_emit *e, const ip_columns *c, row_loop *compute)
 static void make_flat(ip_emit *e, const ip_columns *c) { compute_angles(e, c, compute_flat); }
 static void make_pixels(ip_emit *e, const ip_columns *c) { compute_angles(e, c, compute_pixels); }
 
+void ip_emit_plain_row(ip_emit *e, const ip_columns *c)
+{
+    const ip_site site = ip_emit_site(e);
+    (ip_is_flat(&site, c->body) ? make_flat : make_pixels)(e, c);
+}
+
 /* Stores one element; of a selection, only what is selected is computed. */
 static void store_one(ip_emit *e, const ip_columns *c, const char *index)
 {
@@ -399,6 +405,7 @@ static row_loop *const loops[IP_N_LOOPS] = {
     [IP_LOOP_PIXELS] = make_pixels,         [IP_LOOP_FLAT] = make_flat,
     [IP_LOOP_LANES] = ip_emit_lanes_row,    [IP_LOOP_WINDOWS] = ip_emit_windows_row,
     [IP_LOOP_REPEATS] = ip_emit_repeat_row, [IP_LOOP_PICKS] = ip_emit_pick_row,
+    [IP_LOOP_LOOKUPS] = ip_emit_lookup_row,
 };
 
 static void emit_columns(ip_emit *e, const ip_placed *p, const ip_segment *segment, ip_columns c, const char *row,

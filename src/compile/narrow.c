@@ -3,17 +3,45 @@
  * Narrowing: integer arithmetic moves to the narrowest dtype that holds its operands
  * and its result by their ranges, since a vector unit does twice the work per
  * instruction at half the width. Sound because nothing can wrap: every value fits.
+ *
+ * Note [Narrow rows]
+ * So do the stages that others read, which keep rows of as many bytes as their range needs; readers begin with as many
+ * lanes. Not what is asked for, and what hand-written kernels read, whose dtypes are promised.
+ *
+ * Note [Deciding by values]
+ * Numbers that the user wrote are arguments, of which a program knows a range. Two forms are worth a program of their
+ * own for one value: (a + b + 1) >> 1, which is one instruction of 8 and 16 bits (IP_X_MEAN) and has as many bits as a
+ * and b, and a * 0 + b, with which b gets the shape of a.
  */
 #include "base/dtype.h"
 #include "compile/passes.h"
+#include "ir/linear.h"
+#include "ir/opaque.h"
 
 #include <math.h>
 
-static bool fits(const ip_expr *x, imgpar_dtype dtype)
+typedef struct narrowing {
+    ip_ir *ir;
+    imgpar_dtype *was; /* by stage id: the dtype that readers know */
+    double *lo, *hi;   /* by stage id: of 0 and the values outside that readers see */
+    bool *is_promised; /* by stage id: keeps its dtype */
+} narrowing;
+
+static bool holds(imgpar_dtype dtype, double lo, double hi)
 {
     const ip_dtype_facts *facts = ip_dtype(dtype);
-    return x->lo >= facts->minimum && x->hi <= facts->maximum;
+    return lo >= facts->minimum && hi <= facts->maximum;
 }
+
+static bool fits(const ip_expr *x, imgpar_dtype dtype) { return holds(dtype, x->lo, x->hi); }
+
+static int size_of(imgpar_dtype dtype) { return (int)ip_dtype(dtype)->size_bytes; }
+static bool is_integer(imgpar_dtype dtype) { return !ip_dtype(dtype)->is_float && dtype != IMGPAR_BOOL; }
+
+static const imgpar_dtype ladder[] = { IMGPAR_U8, IMGPAR_I8, IMGPAR_U16, IMGPAR_I16, IMGPAR_U32, IMGPAR_I32 };
+enum { N_LADDER = sizeof ladder / sizeof *ladder };
+
+/* ---- expressions ------------------------------------------------------------------------------ */
 
 static const bool is_narrowable[IP_X_N] = {
     [IP_X_ADD] = true, [IP_X_SUB] = true,    [IP_X_MUL] = true, [IP_X_IDIV] = true, [IP_X_MOD] = true,
@@ -23,54 +51,221 @@ static const bool is_narrowable[IP_X_N] = {
 };
 
 static bool is_comparison(ip_xop op) { return op >= IP_X_LT && op <= IP_X_NE; }
+static bool is_number(const ip_expr *x) { return x->op == IP_X_CONST || x->op == IP_X_PARAM; }
 
 /* True when x in dtype costs nothing: it is a number or was widened from at most that dtype. */
 static bool comes_from(const ip_expr *x, imgpar_dtype dtype)
 {
-    return x->op == IP_X_CONST || x->op == IP_X_PARAM ||
-           (x->op == IP_X_CAST && ip_dtype(x->arg[0]->dtype)->size_bytes <= ip_dtype(dtype)->size_bytes);
+    return is_number(x) || (x->op == IP_X_CAST && size_of(x->arg[0]->dtype) <= size_of(dtype));
 }
 
-/* Counts are taken modulo the width. */
+/* Whether x >> a number is the same in `to`: counts are taken modulo the width. */
 static bool shifts_alike(const ip_expr *x, imgpar_dtype to)
 {
-    return x->arg[1]->lo >= 0 && x->arg[1]->hi < (double)ip_dtype(to)->size_bytes * 8;
+    const ip_expr *count = x->arg[1];
+    double lo = count->op == IP_X_PARAM ? (double)count->i : count->lo,
+           hi = count->op == IP_X_PARAM ? (double)count->i : count->hi;
+    return lo >= 0 && hi < size_of(to) * 8;
+}
+
+static bool narrows_to(const ip_expr *x, int first, imgpar_dtype to)
+{
+    bool ok = (is_comparison(x->op) || fits(x, to)) && (x->op != IP_X_SHR || shifts_alike(x, to));
+    for (int a = first; a < x->n_args && ok; a++)
+        ok = fits(x->arg[a], to) && comes_from(x->arg[a], to);
+    return ok;
+}
+
+/* x computed in `to` and widened again. */
+static ip_expr *in_dtype(ip_ir *ir, const ip_expr *x, int first, imgpar_dtype to)
+{
+    ip_expr *args[IP_X_MAX_ARGS];
+    for (int a = 0; a < x->n_args; a++)
+        args[a] = a < first ? x->arg[a] : ip_x_cast(ir, to, x->arg[a]);
+    ip_expr *y = x->op == IP_X_SELECT ? ip_x_select(ir, args[0], args[1], args[2])
+                 : x->n_args == 1     ? ip_x_unary(ir, x->op, args[0])
+                                      : ip_x_binary(ir, x->op, args[0], args[1]);
+    return is_comparison(x->op) ? y : ip_x_cast(ir, x->dtype, y);
+}
+
+static bool is_value(const ip_expr *x, int64_t value) { return x && is_number(x) && x->i == value; }
+
+/* The dtype without a sign, of at most 16 bits, that a and b come from; x's own: there is none. */
+static imgpar_dtype unsigned_of(const ip_expr *x, const ip_expr *a, const ip_expr *b)
+{
+    static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_U16 };
+    for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++) {
+        imgpar_dtype to = dtypes[k];
+        bool are_small = size_of(a->dtype) <= size_of(to) && size_of(b->dtype) <= size_of(to);
+        if (are_small && fits(a, to) && fits(b, to)) return to;
+    }
+    return x->dtype;
+}
+
+/* (a + b + 1) >> 1 */
+static ip_expr *as_mean(ip_ir *ir, ip_expr *x)
+{
+    ip_linear form;
+    if (x->op != IP_X_SHR || !is_value(x->arg[1], 1) || !ip_linear_of(ir, x, &form) || form.n_terms != 2) return x;
+    const ip_linear_term *a = &form.terms[0], *b = &form.terms[1];
+    bool wraps = a->value->hi + b->value->hi + 1 > ip_dtype(form.wide)->maximum;
+    bool is_sum = !a->weight && !b->weight && !a->window && !b->window && is_value(form.start, 1) && !form.offset;
+    imgpar_dtype to = is_sum && !wraps ? unsigned_of(x, a->value, b->value) : x->dtype;
+    if (to == x->dtype) return x;
+    ip_expr *mean = ip_x_binary(ir, IP_X_MEAN, ip_x_cast(ir, to, a->value), ip_x_cast(ir, to, b->value));
+    return ip_x_cast(ir, x->dtype, mean);
+}
+
+/* The number that x was widened from. */
+static ip_expr *without_cast(ip_expr *x)
+{
+    bool is_widened = x->op == IP_X_CAST && is_integer(x->dtype) && is_integer(x->arg[0]->dtype);
+    return is_widened && fits(x->arg[0], x->dtype) ? x->arg[0] : x;
+}
+
+/* |a - b| of numbers without a sign: max(a, b) - min(a, b) has as many bits. */
+static ip_expr *as_difference(ip_ir *ir, ip_expr *x)
+{
+    ip_expr *sub = x->arg[0];
+    if (x->op != IP_X_ABS || sub->op != IP_X_SUB) return x;
+    ip_expr *a = without_cast(sub->arg[0]), *b = without_cast(sub->arg[1]);
+    imgpar_dtype to = unsigned_of(x, a, b);
+    if (to == x->dtype) return x;
+    a = ip_x_cast(ir, to, a);
+    b = ip_x_cast(ir, to, b);
+    ip_expr *y = ip_x_binary(ir, IP_X_SUB, ip_x_binary(ir, IP_X_MAX, a, b), ip_x_binary(ir, IP_X_MIN, a, b));
+    return ip_x_cast(ir, x->dtype, y);
+}
+
+/* a * 0 + b */
+static ip_expr *without_zero(ip_expr *x)
+{
+    for (int k = 0; k < 2 && x->op == IP_X_ADD; k++) {
+        const ip_expr *product = x->arg[k];
+        if (product->op == IP_X_MUL && (is_value(product->arg[0], 0) || is_value(product->arg[1], 0)))
+            return x->arg[1 - k];
+    }
+    return x;
+}
+
+/* x & m: all but the bits of m may be left out of x. */
+static ip_expr *masked(ip_ir *ir, ip_expr *x)
+{
+    const ip_expr *a = x->arg[0], *m = x->arg[1];
+    if (x->op != IP_X_AND || a->op != IP_X_COORD || !is_number(m) || m->lo < 0 || m->hi > UINT16_MAX) return x;
+    return in_dtype(ir, x, 0, m->hi <= UINT8_MAX ? IMGPAR_U8 : IMGPAR_U16);
+}
+
+static ip_expr *narrow_one(ip_ir *ir, ip_expr *x, void *user);
+
+static void note_read(ip_expr *x, void *user)
+{
+    *(bool *)user |= x->op == IP_X_LOAD && x->source->kind != IP_STAGE_TABLE;
+}
+
+/* Indices that are computed from elements. Others stay as they are for who computes boxes of what they read. */
+static ip_expr *narrow_indices(ip_ir *ir, ip_expr *load)
+{
+    ip_expr *args[IP_X_MAX_ARGS];
+    for (int k = 0; k < load->n_args; k++) {
+        bool is_read = false;
+        if (k < 4) ip_x_walk(ir, load->arg[k], note_read, &is_read);
+        args[k] = is_read ? ip_x_map_values(ir, load->arg[k], narrow_one, NULL) : load->arg[k];
+    }
+    return ip_x_with_args(ir, load, args);
 }
 
 static ip_expr *narrow_one(ip_ir *ir, ip_expr *x, void *user)
 {
     (void)user;
-    /* 8 bits pay for choosing only: sums of bytes rarely fit in a byte. */
-    static const imgpar_dtype ladder[] = { IMGPAR_U8, IMGPAR_I8, IMGPAR_U16, IMGPAR_I16, IMGPAR_U32, IMGPAR_I32 };
+    if (x->op == IP_X_LOAD) return narrow_indices(ir, x);
+    if (x->op == IP_X_SATURATE) return ip_x_saturate(ir, x->dtype, without_cast(x->arg[0]));
     if (!is_narrowable[x->op]) return x;
     int first = x->op == IP_X_SELECT ? 1 : 0;
-    ip_expr *operand = x->arg[first];
-    if (ip_dtype(operand->dtype)->is_float || operand->dtype == IMGPAR_BOOL) return x;
+    imgpar_dtype dtype = x->arg[first]->dtype;
+    if (!is_integer(dtype)) return x;
+    ip_expr *y = masked(ir, as_difference(ir, as_mean(ir, without_zero(x))));
+    if (y != x) return y;
+    /* 8 bits pay for choosing only: sums of bytes rarely fit in a byte. */
     bool chooses = x->op == IP_X_MIN || x->op == IP_X_MAX || x->op == IP_X_SELECT || is_comparison(x->op);
-    for (size_t k = chooses ? 0 : 2; k < sizeof ladder / sizeof *ladder; k++) {
-        imgpar_dtype to = ladder[k];
-        if (ip_dtype(to)->size_bytes >= ip_dtype(operand->dtype)->size_bytes) break;
-        bool ok = (is_comparison(x->op) || fits(x, to)) && (x->op != IP_X_SHR || shifts_alike(x, to));
-        for (int a = first; a < x->n_args; a++)
-            ok = ok && fits(x->arg[a], to) && comes_from(x->arg[a], to);
-        if (!ok) continue;
-        ip_expr *args[IP_X_MAX_ARGS];
-        for (int a = 0; a < x->n_args; a++)
-            args[a] = a < first ? x->arg[a] : ip_x_cast(ir, to, x->arg[a]);
-        ip_expr *y = x->op == IP_X_SELECT ? ip_x_select(ir, args[0], args[1], args[2])
-                     : x->n_args == 1     ? ip_x_unary(ir, x->op, args[0])
-                                          : ip_x_binary(ir, x->op, args[0], args[1]);
-        return is_comparison(x->op) ? y : ip_x_cast(ir, x->dtype, y);
-    }
+    for (int k = chooses ? 0 : 2; k < N_LADDER && size_of(ladder[k]) < size_of(dtype); k++)
+        if (narrows_to(x, first, ladder[k])) return in_dtype(ir, x, first, ladder[k]);
     return x;
+}
+
+/* A load of a stage that has become narrow, as readers know it. */
+static ip_expr *widened_load(const narrowing *n, ip_expr *load)
+{
+    ip_stage *s = load->source;
+    imgpar_dtype was = n->was[s->id];
+    if (was == s->dtype) return load;
+    ip_expr *outside = load->n_args == 5 ? ip_x_cast(n->ir, s->dtype, load->arg[4]) : NULL;
+    return ip_x_cast(n->ir, was, ip_x_load(n->ir, s, load->arg, load->border, outside));
+}
+
+static ip_expr *widen_loads(ip_ir *ir, ip_expr *x, void *user)
+{
+    (void)ir;
+    return x->op == IP_X_LOAD ? widened_load(user, x) : x;
+}
+
+/* ---- stages ------------------------------------------------------------------------------------- */
+
+static void note_outside(ip_expr *load, void *user)
+{
+    narrowing *n = user;
+    int id = load->source->id;
+    if (load->n_args < 5) return;
+    n->lo[id] = fmin(n->lo[id], load->arg[4]->lo);
+    n->hi[id] = fmax(n->hi[id], load->arg[4]->hi);
+}
+
+static void find_what_is_read(narrowing *n)
+{
+    for (int k = 0; k < n->ir->n_stages; k++) {
+        ip_stage *s = n->ir->stages[k];
+        n->was[k] = s->dtype;
+        n->is_promised[k] |= s->kind != IP_STAGE_MAP || s->is_output || !is_integer(s->dtype);
+        for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
+            n->is_promised[s->opaque->inputs[i]->id] = true;
+        if (ip_stage_computes(s)) ip_stage_each_load(n->ir, s, note_outside, n);
+    }
+}
+
+/* The narrowest dtype for what s keeps; its own: none is narrower. */
+static imgpar_dtype dtype_of_rows(const narrowing *n, const ip_stage *s)
+{
+    const double lo = fmin(n->lo[s->id], s->body->lo), hi = fmax(n->hi[s->id], s->body->hi);
+    for (int k = 0; k < N_LADDER && !n->is_promised[s->id] && size_of(ladder[k]) < size_of(s->dtype); k++)
+        if (holds(ladder[k], lo, hi)) return ladder[k];
+    return s->dtype;
+}
+
+static void narrow_stage(narrowing *n, ip_stage *s)
+{
+    ip_expr **const exprs[] = { &s->body, &s->finish, &s->init, &s->combine };
+    for (size_t k = 0; k < sizeof exprs / sizeof *exprs; k++)
+        if (*exprs[k]) *exprs[k] = ip_x_map(n->ir, *exprs[k], widen_loads, n);
+    s->body = ip_x_map_values(n->ir, s->body, narrow_one, NULL);
+    if (n->is_promised[s->id]) return;
+    s->dtype = dtype_of_rows(n, s);
+    s->body = ip_x_cast(n->ir, s->dtype, s->body);
+    s->lo = fmax(s->lo, s->body->lo);
+    s->hi = fmin(s->hi, s->body->hi);
 }
 
 imgpar_status ip_pass_narrow(ip_plan *plan, ip_error *err)
 {
     ip_ir *ir = plan->ir;
-    for (int k = 0; k < ir->n_stages && !ir->failed; k++) {
-        ip_stage *s = ir->stages[k];
-        if (ip_stage_computes(s) && s->body) s->body = ip_x_map(ir, s->body, narrow_one, NULL);
-    }
+    size_t count = (size_t)ir->n_stages + 1;
+    narrowing n = { .ir = ir,
+                    .was = ip_ir_alloc(ir, count, sizeof *n.was),
+                    .lo = ip_ir_alloc(ir, count, sizeof *n.lo),
+                    .hi = ip_ir_alloc(ir, count, sizeof *n.hi),
+                    .is_promised = ip_ir_alloc(ir, count, sizeof *n.is_promised) };
+    if (ir->failed) return ip_fail_memory(err, "compiling");
+    find_what_is_read(&n);
+    for (int k = 0; k < ir->n_stages && !ir->failed; k++)
+        if (ip_stage_computes(ir->stages[k]) && ir->stages[k]->body) narrow_stage(&n, ir->stages[k]);
     return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
 }

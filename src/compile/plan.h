@@ -52,6 +52,7 @@ typedef enum ip_row_loop {
     IP_LOOP_WINDOWS,
     IP_LOOP_FLAT,
     IP_LOOP_LANES,
+    IP_LOOP_LOOKUPS,
     IP_LOOP_PIXELS,
     IP_N_LOOPS
 } ip_row_loop;

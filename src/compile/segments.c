@@ -41,6 +41,7 @@ static ip_row_loop choose_loop(const ip_site *site, const ip_placed *p, ip_expr 
     if (ip_fits_pick(site, body, stored)) return IP_LOOP_PICKS;
     if (ip_fits_repeat(site, body, stored)) return IP_LOOP_REPEATS;
     if (folds_windows(site, body, stored)) return IP_LOOP_WINDOWS;
+    if (ip_fits_lookup(site, body, stored)) return IP_LOOP_LOOKUPS;
     if (is_flat) return IP_LOOP_FLAT;
     return ip_fits_lanes(site, body, stored) ? IP_LOOP_LANES : IP_LOOP_PIXELS;
 }

@@ -39,6 +39,8 @@ ip_expr *ip_of_channel(const ip_site *site, ip_expr *body, int c);
 bool ip_fits_pick(const ip_site *site, ip_expr *body, imgpar_dtype stored);
 /* Whether it is pixels of a row, each several times, and nothing else (emit_repeat.c, Note [Copies side by side]). */
 bool ip_fits_repeat(const ip_site *site, ip_expr *body, imgpar_dtype stored);
+/* Whether it is an element of a small table of bytes or shorts (emit_lookup.c, Note [Lookups in blocks]). */
+bool ip_fits_lookup(const ip_site *site, ip_expr *body, imgpar_dtype stored);
 /* Whether it is made of pixels at computed columns, whose channels are lanes (lanes.c). */
 bool ip_fits_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored);
 /* Whether the channel's number alone tells it: lane by lane, it is written out. */

@@ -17,6 +17,7 @@
  *    is as the device does it. Nothing is contracted or reassociated.
  *  - IDIV and MOD floor; by zero they give 0.
  *  - SHL and SHR take their count modulo the width; SHR of signed is arithmetic.
+ *  - MEAN of integers is (a + b + 1) >> 1, of a sum that does not wrap.
  *  - MIN and MAX of floats: if one operand is NaN, the other one.
  *  - CAST between integers wraps; float to integer truncates, and its operand must be in
  *    range (use SATURATE otherwise); to BOOL: != 0.
@@ -60,6 +61,7 @@ typedef enum ip_xop {
     IP_X_AND,
     IP_X_OR,
     IP_X_XOR,
+    IP_X_MEAN,
     IP_X_SHL,
     IP_X_SHR,
     IP_X_POW,

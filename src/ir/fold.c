@@ -52,6 +52,9 @@ static bool fold_int_binary(const ip_expr *x, int64_t a, int64_t b, int64_t *r)
     case IP_X_AND: *r = a & b; return true;
     case IP_X_OR: *r = a | b; return true;
     case IP_X_XOR: *r = a ^ b; return true;
+    case IP_X_MEAN:
+        *r = is_signed ? (a >> 1) + (b >> 1) + ((a | b) & 1) : (int64_t)((ua >> 1) + (ub >> 1) + ((ua | ub) & 1));
+        return true;
     case IP_X_LT: *r = is_signed ? a < b : ua < ub; return true;
     case IP_X_LE: *r = is_signed ? a <= b : ua <= ub; return true;
     case IP_X_EQ: *r = a == b; return true;

@@ -46,6 +46,13 @@ static interval negated(interval a) { return (interval){ -a.hi, -a.lo }; }
 static interval join(interval a, interval b) { return (interval){ fmin(a.lo, b.lo), fmax(a.hi, b.hi) }; }
 static bool is_finite(interval a) { return isfinite(a.lo) && isfinite(a.hi); }
 
+/* Of a NaN, which an infinite interval admits, and a number it is the number. */
+static interval smaller(interval a, interval b)
+{
+    if (!is_finite(a) && !is_finite(b)) return join(a, b);
+    return (interval){ fmin(a.lo, b.lo), !is_finite(a) ? b.hi : !is_finite(b) ? a.hi : fmin(a.hi, b.hi) };
+}
+
 static interval integer_quotient(interval a, interval b)
 {
     if (b.lo >= 1) /* a floor division by something positive moves towards 0 or -1 */
@@ -109,11 +116,12 @@ static interval raw(const ip_expr *x)
     case IP_X_DIV: return b.lo > 0 || b.hi < 0 ? product(a, (interval){ 1 / b.hi, 1 / b.lo }) : everything;
     case IP_X_IDIV: return join(integer_quotient(a, b), (interval){ 0, 0 });
     case IP_X_MOD: return modulo(a, b);
-    case IP_X_MIN: return is_finite(a) && is_finite(b) ? (interval){ fmin(a.lo, b.lo), fmin(a.hi, b.hi) } : join(a, b);
-    case IP_X_MAX: return is_finite(a) && is_finite(b) ? (interval){ fmax(a.lo, b.lo), fmax(a.hi, b.hi) } : join(a, b);
+    case IP_X_MIN: return smaller(a, b);
+    case IP_X_MAX: return negated(smaller(negated(a), negated(b)));
     case IP_X_AND:
     case IP_X_OR:
     case IP_X_XOR: return bits(x->op, a, b);
+    case IP_X_MEAN: return (interval){ floor((a.lo + b.lo + 1) / 2), floor((a.hi + b.hi + 1) / 2) };
     case IP_X_SHR: return (interval){ fmin(a.lo, 0), a.hi < 0 ? -1 : a.hi }; /* moves towards 0 or -1 */
     case IP_X_LT:
     case IP_X_LE:
@@ -125,10 +133,10 @@ static interval raw(const ip_expr *x)
     case IP_X_NEG: return negated(a);
     case IP_X_ABS: return (interval){ a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0, fmax(fabs(a.lo), fabs(a.hi)) };
     case IP_X_NOT: return x->dtype == IMGPAR_BOOL ? (interval){ 0, 1 } : everything;
-    case IP_X_FLOOR:
-    case IP_X_CEIL:
-    case IP_X_RINT:
-    case IP_X_TRUNC: return (interval){ floor(a.lo), ceil(a.hi) };
+    case IP_X_FLOOR: return (interval){ floor(a.lo), floor(a.hi) };
+    case IP_X_CEIL: return (interval){ ceil(a.lo), ceil(a.hi) };
+    case IP_X_RINT: return (interval){ rint(a.lo), rint(a.hi) };
+    case IP_X_TRUNC: return (interval){ trunc(a.lo), trunc(a.hi) };
     case IP_X_SQRT: return a.lo >= 0 && is_finite(a) ? (interval){ sqrt(a.lo), sqrt(a.hi) } : everything;
     case IP_X_SIN:
     case IP_X_COS: return is_finite(a) ? (interval){ -1, 1 } : everything;
@@ -146,6 +154,16 @@ static bool is_computed(ip_xop op)
            op == IP_X_MOD || op == IP_X_WINDOW || op == IP_X_CAST || op == IP_X_SATURATE;
 }
 
+/* Operations of floats that round their result. The others give one of their operands, or the whole number beside. */
+static bool rounds(const ip_expr *x)
+{
+    const ip_expr *a = x->arg[0];
+    if (x->op == IP_X_CAST)
+        return x->dtype == IMGPAR_F32 && (a->dtype == IMGPAR_F64 || fmax(fabs(a->lo), fabs(a->hi)) > 0x1p24);
+    return x->op != IP_X_MIN && x->op != IP_X_MAX && x->op != IP_X_SELECT && x->op != IP_X_NEG && x->op != IP_X_ABS &&
+           !(x->op >= IP_X_FLOOR && x->op <= IP_X_TRUNC);
+}
+
 void ip_range_infer(ip_expr *x)
 {
     const ip_dtype_facts *facts = ip_dtype(x->dtype);
@@ -153,7 +171,7 @@ void ip_range_infer(ip_expr *x)
     if (isnan(r.lo) || isnan(r.hi)) r = (interval){ -INFINITY, INFINITY };
     if (facts->is_float) {
         double slack = ldexp(fmax(fabs(r.lo), fabs(r.hi)), x->op == IP_X_WINDOW ? -12 : -20);
-        if (x->op != IP_X_CAST && is_finite(r)) {
+        if (rounds(x) && is_finite(r)) {
             if (r.lo != 0) /* a bound of 0 is kept: rounding never changes a sign */
                 r.lo -= slack;
             if (r.hi != 0) r.hi += slack;

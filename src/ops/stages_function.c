@@ -35,6 +35,7 @@ static int made_of(const imgpar_array *a, int depth)
  * so another threshold or factor needs no other program. These are written into the program:
  *   - divisors of coordinates and counts of their shifts, as of other whole numbers 0, 1 and counts that are none
  *     (ops/divide.c has the rest);
+ *   - counts of shifts of sums and products: the format of fixed-point numbers, by which they have fewer bits;
  *   - what channels are compared with and computed from: a loop over channels is written out, and each knows what it
  *     does;
  *   - steps of FEW pixels, as in 2 x + 1: rows that are read so are kept, or read as vectors; not how far something is
@@ -44,6 +45,12 @@ static int made_of(const imgpar_array *a, int depth)
  */
 static bool is_division(int fn) { return fn == IP_FN_IDIV || fn == IP_FN_MOD; }
 static bool is_shift(int fn) { return fn == IP_FN_SHL || fn == IP_FN_SHR; }
+
+static bool is_sum_or_product(const imgpar_array *a)
+{
+    if (!a->op || a->op->lower != ip_stages_function) return false;
+    return a->op->variant == IP_FN_ADD || a->op->variant == IP_FN_SUB || a->op->variant == IP_FN_MUL;
+}
 
 /* Whether operand k, a number, is. */
 static bool is_written(const ip_lower *l, int k, const ip_expr *number)
@@ -58,7 +65,7 @@ static bool is_written(const ip_lower *l, int k, const ip_expr *number)
     int of = made_of(other, DEEPEST);
     if (k == 1 && (is_division(fn) || is_shift(fn)) && !(of & OF_ELEMENTS)) return true;
     if (k == 1 && is_division(fn)) return v == 0 || v == 1;
-    if (k == 1 && is_shift(fn)) return v < 0 || v >= (double)facts->size_bytes * 8;
+    if (k == 1 && is_shift(fn)) return v < 0 || v >= (double)facts->size_bytes * 8 || is_sum_or_product(other);
     if (of != OF_ROWS_AND_COLUMNS) return !(of & (OF_ROWS_AND_COLUMNS | OF_ELEMENTS));
     if (ip_functions[fn].typing == IP_TYPING_COMPARE) return v == 0;
     return fabs(v) <= FEW && !((fn == IP_FN_ADD || fn == IP_FN_SUB) && is_coordinate(other));

@@ -210,6 +210,7 @@ const ip_ref_loops IP_REF_LOOPS = {
         [IP_X_XOR] = { ALIKE(xor), BOOL(xor_u8) },
         [IP_X_SHL] = { ALIKE(shl), BOOL(shl_bool) },
         [IP_X_SHR] = { SIGNED(shr), BOOL(shr_u8) },
+        [IP_X_MEAN] = { SIGNED(mean), BOOL(or_u8) },
         [IP_X_POW] = { SIGNED(pow), REALS(pow), BOOL(pow_bool) },
         [IP_X_ATAN2] = { REALS(atan2) },
         [IP_X_LT] = { SIGNED(lt), REALS(lt), BOOL(lt_u8) },

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows of what is looked up in a small table.
+ *
+ * Note [Lookups in blocks]
+ * Processors gather elements of 32 and 64 bits only. Of bytes and shorts a loop of vectors takes each index out of its
+ * vector and puts each element into one, which takes longer than the lookup. So a block of the row is made by two
+ * loops: one of vectors, which makes the indices, as narrow as they are, and one that reads an index and its element
+ * and stores that.
+ */
+#include "base/dtype.h"
+#include "compile/emit.h"
+
+#include <string.h>
+
+enum { BLOCK = 1024, LANES = 64, AT_ONCE = 8 };
+
+bool ip_fits_lookup(const ip_site *site, ip_expr *body, imgpar_dtype stored)
+{
+    if (body->op != IP_X_LOAD || body->source->kind == IP_STAGE_TABLE || body->border != IP_BORDER_NONE) return false;
+    const int64_t *dims = body->source->dims;
+    bool is_table = dims[0] * dims[1] * dims[3] == 1 && dims[2] <= UINT16_MAX + 1 && body->arg[2]->uses & IP_USES_X &&
+                    !(body->arg[0]->uses | body->arg[1]->uses | body->arg[3]->uses);
+    bool is_narrow = stored != IMGPAR_F16 && body->source->dtype == stored && ip_dtype(stored)->size_bytes <= 2;
+    ip_index index = ip_x_classify(site->ir, body->arg[2]);
+    return is_table && is_narrow && index.kind == IP_INDEX_OTHER && site->channels <= IP_WRITTEN_CHANNELS &&
+           site->options->pragmas && !site->options->checks && site->kernel->schedule == IP_SCHEDULE_ROWS;
+}
+
+/* Elements k to k + n of a block that begins at element `first` of the row. */
+static void look_up(ip_emit *e, const ip_columns *c, const char *indices, const char *first, int n)
+{
+    const char *table = ip_emit_row_pointer(e, c->body), *names[AT_ONCE];
+    for (int k = 0; k < n; k++) {
+        names[k] = ip_text(e->ir, "v%d", e->n_values++);
+        ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(c->stage->dtype), names[k],
+                 ip_text(e->ir, "%s[%s[k + %d]]", table, indices, k));
+    }
+    for (int k = 0; k < n; k++)
+        ip_emit_store(e, c->stage, c->target, ip_text(e->ir, "%s + k + %d", first, k), names[k]);
+}
+
+static void look_up_block(ip_emit *e, const ip_columns *c, const char *indices, const char *first, const char *n)
+{
+    const char *const from[] = { "0", ip_text(e->ir, "%s - %s %% %d", n, n, AT_ONCE) }, *const to[] = { from[1], n };
+    for (int rest = 0; rest < 2; rest++) {
+        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", from[rest], to[rest]);
+        loop->d = ip_text(e->ir, "%d", rest ? 1 : AT_ONCE);
+        loop->parallel = IP_FEW;
+        ip_mark mark = ip_emit_enter(e, loop);
+        look_up(e, c, indices, first, rest ? 1 : AT_ONCE);
+        ip_emit_leave(e, mark);
+    }
+}
+
+void ip_emit_lookup_row(ip_emit *e, const ip_columns *c)
+{
+    const int pixels = BLOCK / e->channels / LANES * LANES, number = e->n_values++;
+    const char *q = ip_text(e->ir, "q%d", number), *end = ip_text(e->ir, "end%d", number),
+               *indices = ip_text(e->ir, "at%d", number), *n = ip_text(e->ir, "n%d", number);
+    ip_stage index = { .kind = IP_STAGE_MAP, .dtype = c->body->arg[2]->hi <= UINT8_MAX ? IMGPAR_U8 : IMGPAR_U16 };
+    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, q, c->from, c->to);
+    blocks->d = ip_text(e->ir, "%d", pixels);
+    blocks->parallel = IP_FEW;
+    ip_mark mark = ip_emit_enter(e, blocks);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", end, ip_text(e->ir, "min(%s + %d, %s)", q, pixels, c->to));
+    ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(index.dtype), ip_text(e->ir, "%s[%d]", indices, BLOCK), NULL);
+    memcpy(index.dims, c->stage->dims, sizeof index.dims);
+    ip_emit_plain_row(e, &(ip_columns){ .stage = &index,
+                                        .body = ip_x_cast(e->ir, index.dtype, c->body->arg[2]),
+                                        .target = ip_text(e->ir, "(%s - %s * %d)", indices, q, e->channels),
+                                        .from = q,
+                                        .to = end });
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", n, ip_text(e->ir, "(%s - %s) * %d", end, q, e->channels));
+    look_up_block(e, c, indices, ip_text(e->ir, "%s * %d", q, e->channels), n);
+    ip_emit_leave(e, mark);
+}
