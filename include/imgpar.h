@@ -222,7 +222,9 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * Settings of a context, as text: "schedule" (auto rows tiles texture pixels
  * ref), "fuse" (0 or 1), "check" (0 or 1: checked mode, slow: a kernel that
  * reads or writes outside of its memory, or stores a float that is not finite,
- * is IMGPAR_E_CHECK), "max_pixels" (limit on decoded pixels), "mem_limit"
+ * is IMGPAR_E_CHECK), "max_pixels" (limit on the pixels of a picture
+ * that are held at once: of a file whose rows are read as they are needed those few, else, and
+ * of imgpar_open_memory() always, all of them), "mem_limit"
  * (bytes on each device, suffixes K M G; 0: 3/4 of its memory, on CPUs at most half of
  * the host's; on ref, half of the host's), "placement" (which of several devices
  * works: auto, by measured speed; a device's number, from 0; or weights such as

@@ -276,7 +276,6 @@ START_TEST(a_crop_of_a_huge_picture_reads_its_rows)
     fwrite(white, 1, SIDE, f);
     fclose(f);
     ck_assert_int_eq(truncate(huge, n_head + (long)SIDE * SIDE), 0);
-    ck_assert_int_eq(imgpar_context_set(ctx, "max_pixels", "1G"), IMGPAR_OK);
     imgpar_array *in = imgpar_open(ctx, huge), *a = imgpar_apply(ctx, "crop(blur($1, 2), 40, 14990, 30, 20)", &in, 1);
     unsigned char pixels[20 * 30];
     ck_assert_msg(!imgpar_array_read(a, pixels, sizeof pixels), "%s", imgpar_array_message(a));
@@ -286,6 +285,12 @@ START_TEST(a_crop_of_a_huge_picture_reads_its_rows)
         for (int x = 1; x < 30; x++)
             ck_assert_int_eq(pixels[y * 30 + x], pixels[y * 30]);
     }
+    imgpar_array_release(a);
+    a = imgpar_apply(ctx, "crop($1, 0, 0, 20000, 19999)", &in, 1); /* pixels that are held have a limit */
+    unsigned char *most = malloc((size_t)SIDE * (SIDE - 1));
+    ck_assert_int_eq(imgpar_array_read(a, most, (size_t)SIDE * (SIDE - 1)), IMGPAR_E_LIMIT);
+    ck_assert_ptr_nonnull(strstr(imgpar_array_message(a), "20000 x 20000 pixels are above the limit of 268435456"));
+    free(most);
     imgpar_array_release(a);
     imgpar_array_release(in);
     unlink(huge);

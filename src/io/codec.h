@@ -27,6 +27,7 @@ typedef struct ip_source {
     int fd;           /* the file behind the start, or -1 */
     const char *name; /* for messages */
     uint64_t max_pixels;
+    bool counts_held; /* see ip_read_options */
     ip_fail_on fail_on;
     ip_poll poll;
     int shrink;             /* see ip_read_options */
@@ -44,8 +45,8 @@ typedef enum ip_damage {
 /* IMGPAR_OK, and a line in the warnings, when fail_on tolerates the damage; else IMGPAR_E_CORRUPT. */
 imgpar_status ip_source_damaged(const ip_source *s, ip_damage damage, const char *format, const char *text,
                                 ip_error *err);
-/* IMGPAR_E_LIMIT when a picture has too many pixels or too long a side. */
-imgpar_status ip_source_check_size(const ip_source *s, uint64_t width, uint64_t height, ip_error *err);
+/* IMGPAR_E_LIMIT when a picture has too long a side or too many pixels, which will all be held unless it has_rows. */
+imgpar_status ip_source_check_size(const ip_source *s, uint64_t width, uint64_t height, bool has_rows, ip_error *err);
 /* IMGPAR_E_INTERRUPTED when the poll function asks to stop. */
 imgpar_status ip_source_poll(const ip_source *s, double done, ip_error *err);
 /* Copies n bytes at offset, from memory or from the file. *found is false when the data ends before. */

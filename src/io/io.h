@@ -63,6 +63,7 @@ enum { IP_PIECE_BYTES = 4 << 20 };
 
 typedef struct ip_read_options {
     uint64_t max_pixels; /* width * height (of NPY: elements); 0: 268435456 */
+    bool counts_held;    /* of what is read by rows nobody may ever hold all: max_pixels is not its limit */
     ip_fail_on fail_on;
     ip_poll poll;           /* stop may be NULL */
     int shrink;             /* 2, 4, 8: a JPEG is decoded at that fraction of its sides, rounded up; 0, 1: whole */

@@ -278,13 +278,14 @@ static imgpar_status give_metadata(const reader *r, const markers *m)
 static imgpar_status fill_header(reader *r, const markers *m, ip_header *header)
 {
     const int n = r->c.num_components;
-    imgpar_status st = ip_source_check_size(r->s, r->c.image_width, r->c.image_height, r->err);
+    const bool has_rows = m->orientation == 1 && !jpeg_has_multiple_scans(&r->c);
+    imgpar_status st = ip_source_check_size(r->s, r->c.image_width, r->c.image_height, has_rows, r->err);
     if (st) return st;
     if (n != 1 && n != 3 && !is_cmyk(r))
         return ip_fail(r->err, IMGPAR_E_UNSUPPORTED, "%s: JPEG: %d components are not supported", r->s->name, n);
     ip_header_picture(header, IP_FORMAT_JPEG, IMGPAR_U8, r->c.output_width, r->c.output_height, n == 1 ? 1 : 3,
                       m->orientation);
-    header->has_rows = m->orientation == 1 && !jpeg_has_multiple_scans(&r->c);
+    header->has_rows = has_rows;
     return give_metadata(r, m);
 }
 

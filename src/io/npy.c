@@ -186,12 +186,20 @@ static imgpar_status parse_dict(cursor *c, layout *l)
     return has[0] && has[1] && has[2] ? IMGPAR_OK : bad_header(c, "lacks 'descr', 'fortran_order' or 'shape'");
 }
 
+/* An array of one plane, row after row. */
+static bool has_rows(const layout *l)
+{
+    const uint64_t last = l->rank > 0 ? l->shape[l->rank - 1] : 0;
+    return !l->is_fortran && (l->rank == 2 || (l->rank == 3 && last >= 1 && last <= 4));
+}
+
 static imgpar_status check_limit(const ip_source *s, layout *l, ip_error *err)
 {
+    const uint64_t most = s->counts_held && has_rows(l) ? (uint64_t)1 << 48 : s->max_pixels;
     uint64_t n = 1, bound = 1; /* bound counts an extent of 0 as 1, so that [0, 2^60] is refused too */
     for (int i = 0; i < l->rank; i++) {
         n *= l->shape[i]; /* below bound */
-        if (__builtin_mul_overflow(bound, l->shape[i] ? l->shape[i] : 1, &bound) || bound > s->max_pixels)
+        if (__builtin_mul_overflow(bound, l->shape[i] ? l->shape[i] : 1, &bound) || bound > most)
             return ip_fail(err, IMGPAR_E_LIMIT, "%s: NPY: more than the limit of %llu elements " IP_MAX_PIXELS_HINT,
                            s->name, (unsigned long long)s->max_pixels);
     }
@@ -243,8 +251,7 @@ static void fill_header(const layout *l, ip_header *h)
     for (int i = 0; i < h->rank; i++)
         h->shape[i] = l->rank ? (int64_t)l->shape[i] : 1;
     if (l->note) ip_exact_read_note(l->note, l->n_note, h);
-    const int64_t last = h->shape[h->rank - 1];
-    h->has_rows = !l->is_fortran && (l->rank == 2 || (l->rank == 3 && last >= 1 && last <= 4));
+    h->has_rows = has_rows(l);
 }
 
 static void swap_elements(unsigned char *p, size_t n, size_t size)

@@ -202,7 +202,8 @@ static imgpar_status fill_header(const reader *r, ip_header *header)
     const int type = png_get_color_type(r->png, r->info);
     const bool has_alpha = type & PNG_COLOR_MASK_ALPHA || png_get_valid(r->png, r->info, PNG_INFO_tRNS);
     const int channels = (type & PNG_COLOR_MASK_COLOR ? 3 : 1) + has_alpha;
-    imgpar_status st = ip_source_check_size(r->s, width, height, r->err);
+    const bool is_in_order = png_get_interlace_type(r->png, r->info) == PNG_INTERLACE_NONE;
+    imgpar_status st = ip_source_check_size(r->s, width, height, is_in_order, r->err);
     if (st) return st;
     int orientation;
     ip_metadata contents = { .colour = { .has_srgb = false } };
@@ -215,7 +216,9 @@ static imgpar_status fill_header(const reader *r, ip_header *header)
     if (st) return st;
     ip_header_picture(header, IP_FORMAT_PNG, png_get_bit_depth(r->png, r->info) == 16 ? IMGPAR_U16 : IMGPAR_U8, width,
                       height, channels, orientation);
-    header->has_rows = orientation == 1 && png_get_interlace_type(r->png, r->info) == PNG_INTERLACE_NONE;
+    header->has_rows = orientation == 1 && is_in_order;
+    st = ip_source_check_size(r->s, width, height, header->has_rows, r->err);
+    if (st) return st;
     return read_exact(r->s, header, r->err);
 }
 

@@ -117,6 +117,9 @@ static imgpar_status read_pam_header(map *m)
     return bad(m, "its header ends early");
 }
 
+/* Text has no place where a row begins. */
+static bool has_rows(const map *m) { return m->kind >= 4; }
+
 static imgpar_status read_header(map *m, ip_header *header)
 {
     m->kind = m->at[1] - '0';
@@ -133,7 +136,7 @@ static imgpar_status read_header(map *m, ip_header *header)
     if (m->depth > 4)
         return ip_fail(m->err, IMGPAR_E_UNSUPPORTED, "%s: PNM: %u channels are not supported, only 1-4", m->s->name,
                        m->depth);
-    st = ip_source_check_size(m->s, m->width, m->height, m->err);
+    st = ip_source_check_size(m->s, m->width, m->height, has_rows(m), m->err);
     if (st) return st;
     ip_header_picture(header, IP_FORMAT_PNM, m->maxval > 255 ? IMGPAR_U16 : IMGPAR_U8, m->width, m->height,
                       (int)m->depth, 1);
@@ -262,7 +265,7 @@ static imgpar_status fill(map *m, ip_header *header)
     imgpar_status st = read_header(m, header);
     if (st) return st;
     header->end_bytes = end_of(m);
-    header->has_rows = m->kind >= 4; /* text has no place where a row begins */
+    header->has_rows = has_rows(m);
     return IMGPAR_OK;
 }
 

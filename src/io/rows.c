@@ -81,7 +81,7 @@ imgpar_status ip_row_reader_open(const ip_row_input *in, const ip_read_options *
     if (!r) return ip_fail_memory(err, "reading rows");
     r->s = ip_source_of(bytes, is_file ? 0 : n, in->file ? ip_file_name(in->file) : in->name, options);
     r->s.total = n;
-    r->s.max_pixels = UINT64_MAX;
+    r->s.counts_held = true;
     r->s.metadata = NULL;
     r->file = is_file ? in->file : NULL;
     imgpar_status st = is_file ? open_file(r, err) : open_codec(r, err);

@@ -23,6 +23,7 @@ ip_source ip_source_of(const void *bytes, size_t n, const char *name, const ip_r
         .fd = -1,
         .name = name,
         .max_pixels = o->max_pixels ? o->max_pixels : IP_DEFAULT_MAX_PIXELS,
+        .counts_held = o->counts_held,
         .fail_on = o->fail_on,
         .poll = o->poll,
         .shrink = o->shrink,
@@ -44,12 +45,12 @@ imgpar_status ip_source_damaged(const ip_source *s, ip_damage damage, const char
     return IMGPAR_OK;
 }
 
-imgpar_status ip_source_check_size(const ip_source *s, uint64_t width, uint64_t height, ip_error *err)
+imgpar_status ip_source_check_size(const ip_source *s, uint64_t width, uint64_t height, bool has_rows, ip_error *err)
 {
     if (width > IP_MAX_SIDE || height > IP_MAX_SIDE)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: %llu x %llu pixels: a side is above the limit of %d", s->name,
                        (unsigned long long)width, (unsigned long long)height, IP_MAX_SIDE);
-    if (width * height > s->max_pixels)
+    if (width * height > s->max_pixels && !(has_rows && s->counts_held))
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: %llu x %llu pixels are above the limit of %llu " IP_MAX_PIXELS_HINT,
                        s->name, (unsigned long long)width, (unsigned long long)height,
                        (unsigned long long)s->max_pixels);

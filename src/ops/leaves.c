@@ -155,6 +155,7 @@ imgpar_status ip_infer_open(imgpar_array *node, ip_error *err)
     if (!source) return ip_fail_memory(err, "opening a file");
     source->fail_on = (ip_fail_on)ip_param_number(node, "fail_on");
     ip_read_options options = { .max_pixels = ip_services_get()->max_pixels(node->ctx),
+                                .counts_held = true,
                                 .fail_on = source->fail_on,
                                 .metadata = &node->metadata };
     imgpar_status st = ip_file_open(path, &options, &source->file, &header, err);

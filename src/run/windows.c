@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Sources of an evaluation that are read by rows, as strips need them: which of them, and how they reach the device. */
+/*
+ * Sources of an evaluation that are read by rows, as strips need them: which of them, and how they reach the device. The
+ * limit on pixels counts those of a window: where it would hold more, the source is decoded whole, which says what the
+ * limit is.
+ */
 #include "run/evaluation_impl.h"
 
 #include "base/integers.h"
@@ -36,8 +40,15 @@ static imgpar_status open_window(evaluation *e, const ip_stage *s, const ip_need
     return st;
 }
 
+/* Whether that many rows may be held at once. */
+static bool is_allowed(const evaluation *e, const ip_stage *s, int64_t rows)
+{
+    return (uint64_t)rows * (uint64_t)s->dims[2] <= ip_context_max_pixels(e->ctx);
+}
+
 imgpar_status ip_evaluation_open_window(evaluation *e, const ip_stage *s, const ip_needed_rows *rows, ip_error *err)
 {
+    if (!is_allowed(e, s, rows->most)) return IMGPAR_OK;
     atomic_fetch_add(&s->node->source->n_streamed, 1);
     return open_window(e, s, rows, true, err);
 }
@@ -46,7 +57,7 @@ imgpar_status ip_evaluation_window_for_part(evaluation *e, const ip_stage *s, ip
 {
     const ip_region *r = &e->needed[s->id];
     const bool is_part = r->y0 > 0 || r->y1 < s->dims[1];
-    if (e->windows[s->id] || !is_part || e->runner.is_step || r->y1 <= r->y0 ||
+    if (e->windows[s->id] || !is_part || !is_allowed(e, s, r->y1 - r->y0) || e->runner.is_step || r->y1 <= r->y0 ||
         ip_stage_bytes(s) <= e->ctx->decoded.max_bytes || !ip_evaluation_may_window(e, s))
         return IMGPAR_OK;
     const ip_needed_rows rows = { .end = s->dims[1], .most = r->y1 - r->y0 };
