@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sources of an evaluation that are read by rows, as strips need them: which of them, and how they reach the device. The
- * limit on pixels counts those of a window: where it would hold more, the source is decoded whole, which says what the
- * limit is.
+ * Sources of an evaluation that are read by rows, as strips need them: which of them, and how they reach the device.
+ * The limit on pixels counts those of a window: where it would hold more, the source is decoded whole, which says what
+ * the limit is.
  */
 #include "run/evaluation_impl.h"
 
