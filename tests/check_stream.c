@@ -4,6 +4,7 @@
  * whole, and whatever fails in the middle leaves no file.
  */
 #include "base/alloc.h"
+#include "held.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -381,6 +382,7 @@ END_TEST
 
 static void set_up(void)
 {
+    hold_driver();
     strcpy(folder + strlen(folder) - 6, "XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/a", folder);
