@@ -19,14 +19,14 @@ typedef struct ip_evaluation ip_evaluation;
 
 /* Where the rows of one result go, a strip after the other, where it is computed so. */
 typedef struct ip_row_taker {
-    /* Before the first strip. */
+    /* Before the first strip. Where has_begun is not set then, the taker cannot, and the result is to be a value. */
     imgpar_status (*begin)(void *user, int64_t n_rows, size_t row_bytes, int64_t strip_rows, ip_error *err);
     /* Waits until there is room for the strip whose first row is y: *memory. */
     imgpar_status (*place)(void *user, int64_t y, void **memory, ip_error *err);
     /* The rows before y are there. */
     imgpar_status (*made)(void *user, int64_t y, ip_error *err);
     void *user;
-    bool has_begun; /* rows went there, and there is no value */
+    bool has_begun; /* rows go there, and there is no value */
 } ip_row_taker;
 
 /* What is asked for: arrays, none of them an error. */

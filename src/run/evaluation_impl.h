@@ -89,6 +89,8 @@ typedef struct ip_needed_rows {
 } ip_needed_rows;
 /* Opens a window, whose rows are decoded ahead of who asks for them. */
 imgpar_status ip_evaluation_open_window(evaluation *e, const ip_stage *s, const ip_needed_rows *rows, ip_error *err);
+/* Of sources that are too large to be kept, and may be read by rows, few are needed at once. */
+bool ip_evaluation_holds_little(const evaluation *e);
 /* Puts the rows that are needed of a source with a window into its binding. */
 imgpar_status ip_evaluation_bind_window(evaluation *e, const ip_stage *s, ip_error *err);
 /* Of a source that is too large to be kept, of which few rows are needed: gives it a window. */
@@ -100,6 +102,8 @@ imgpar_status ip_evaluation_end_windows(evaluation *e, imgpar_status run, ip_err
 
 /* Wants the results from one fraction to another, and infers what is needed for them. */
 void ip_evaluation_want(evaluation *e, double from, double to);
+/* As ip_evaluation_run_part(), but that windows of sources stay open for the parts behind it. */
+imgpar_status ip_evaluation_part(evaluation *e, double from, double to, void *const *hosts, ip_error *err);
 /* What a fold then sees of what it folds: a part where it is asked for, everything where others need it. */
 ip_region ip_evaluation_seen(const evaluation *e, const ip_stage *fold);
 

@@ -124,14 +124,13 @@ static bool start_encoder(ip_stream *s)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &own);
     s->started_ms = ip_now_ms();
-    s->is_running = !ip_fault(IP_FAULT_ALLOC) && pthread_create(&s->encoder, NULL, run_encoder, s) == 0;
+    s->is_running = pthread_create(&s->encoder, NULL, run_encoder, s) == 0;
     pthread_sigmask(SIG_SETMASK, &own, NULL);
     return s->is_running;
 }
 
-static imgpar_status begin(void *user, int64_t n_rows, size_t row_bytes, int64_t strip_rows, ip_error *err)
+static imgpar_status set_up(ip_stream *s, int64_t n_rows, size_t row_bytes, int64_t strip_rows, ip_error *err)
 {
-    ip_stream *s = user;
     size_t n_held;
     imgpar_status st = ip_io_rows_held(s->of.pixels, s->of.format, s->of.settings, &n_held, err);
     if (!st) st = ip_file_writer_new(s->of.path, &s->file, err);
@@ -147,8 +146,16 @@ static imgpar_status begin(void *user, int64_t n_rows, size_t row_bytes, int64_t
     s->slot_bytes = ((size_t)strip_rows * row_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     size_t n;
     if (ip_mul_size((size_t)s->n_slots, s->slot_bytes, &n)) s->memory = ip_alloc_aligned(ALIGNMENT, n);
-    if (!s->memory || !start_encoder(s)) return ip_fail_memory(err, "saving");
+    if (!s->memory) return ip_fail_memory(err, "saving");
+    s->taker.has_begun = start_encoder(s); /* else the result is computed whole */
     return IMGPAR_OK;
+}
+
+static imgpar_status begin(void *user, int64_t n_rows, size_t row_bytes, int64_t strip_rows, ip_error *err)
+{
+    ip_stream *s = user;
+    imgpar_status st = set_up(s, n_rows, row_bytes, strip_rows, &s->failure);
+    return st ? ip_fail(err, st, "%s", s->failure.message) : IMGPAR_OK;
 }
 
 static imgpar_status place(void *user, int64_t y, void **memory, ip_error *err)

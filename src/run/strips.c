@@ -184,7 +184,7 @@ static int64_t rows_that_fit(evaluation *e, int64_t y0, int64_t y1)
         /* a strip in the middle has a halo at both ends */
         int64_t first = y0 + (y1 - y0 - rows) / 2;
         want_rows(e, first, first + rows);
-        if (ip_evaluation_bytes(e) <= budget - budget / 8) return rows;
+        if (ip_evaluation_bytes(e) <= budget - budget / 8 && ip_evaluation_holds_little(e)) return rows;
         if (rows <= 1) return 0;
         rows = (rows + 1) / 2;
     }
@@ -365,10 +365,9 @@ static imgpar_status run_streamed(evaluation *e, ip_row_taker *t, int64_t strip_
 {
     const ip_stage *s = e->plan->outputs[0];
     const ip_region all = ip_stage_shown(s);
-    imgpar_status st = open_windows(e, &all, strip_rows, err);
-    t->has_begun = true;
-    if (!st) st = t->begin(t->user, all.y1 - all.y0, (size_t)ip_stage_row_bytes(s), strip_rows, err);
-    return st ? st : run_streamed_strips(e, t, &all, strip_rows, err);
+    imgpar_status st = t->begin(t->user, all.y1 - all.y0, (size_t)ip_stage_row_bytes(s), strip_rows, err);
+    if (!st && t->has_begun) st = open_windows(e, &all, strip_rows, err);
+    return st || !t->has_begun ? st : run_streamed_strips(e, t, &all, strip_rows, err);
 }
 
 /* ---- what is done ------------------------------------------------------------------------ */
@@ -404,7 +403,7 @@ static void make_room(evaluation *e, ip_error *err)
         if (e->source_values[k]) ip_value_leave_device(e->source_values[k], e->runner.device);
 }
 
-static bool fits(const evaluation *e)
+static bool fits_device(const evaluation *e)
 {
     return e->plan->n_kernels == 0 || ip_evaluation_bytes(e) <= ip_device_budget_left(e->runner.device);
 }
@@ -416,18 +415,32 @@ static imgpar_status run_in_pieces(evaluation *e, const ip_request *q, ip_value 
     return is_fold ? ip_evaluation_run_folds(e, q, values, err) : run_strips_to_host(e, values, err);
 }
 
-static imgpar_status run(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
+/* Everything at once where it fits, else in pieces. */
+static imgpar_status run_to_values(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
 {
     ip_evaluation_want(e, 0, 1);
-    const int64_t rows = q->taker ? streamed_rows(e) : 0;
-    if (rows > 0) return run_streamed(e, q->taker, rows, err);
-    if (q->taker) ip_evaluation_want(e, 0, 1);
+    if (!ip_evaluation_holds_little(e)) {
+        imgpar_status st = run_in_pieces(e, q, values, err);
+        if (st != IMGPAR_E_DEVICE_MEMORY) return st;
+        *err = (ip_error){ IMGPAR_OK, "" };
+        ip_evaluation_end_windows(e, st, err); /* its sources are decoded whole */
+        ip_evaluation_want(e, 0, 1);
+    }
     e->hosts = e->dst && is_free(e, e->dst) ? &e->dst : NULL;
-    imgpar_status st = fits(e) ? run_whole(e, values, err) : IMGPAR_E_DEVICE_MEMORY;
+    imgpar_status st = fits_device(e) ? run_whole(e, values, err) : IMGPAR_E_DEVICE_MEMORY;
     e->hosts = NULL;
     if (st != IMGPAR_E_DEVICE_MEMORY) return st;
     make_room(e, err);
     return run_in_pieces(e, q, values, err);
+}
+
+static imgpar_status run(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
+{
+    imgpar_status st = IMGPAR_OK;
+    ip_evaluation_want(e, 0, 1);
+    const int64_t rows = q->taker ? streamed_rows(e) : 0;
+    if (rows > 0) st = run_streamed(e, q->taker, rows, err);
+    return st || (rows > 0 && q->taker->has_begun) ? st : run_to_values(e, q, values, err);
 }
 
 imgpar_status ip_evaluation_run(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
@@ -449,13 +462,13 @@ static bool has_halves(const evaluation *e)
     return found;
 }
 
-imgpar_status ip_evaluation_run_part(evaluation *e, double from, double to, void *const *hosts, ip_error *err)
+imgpar_status ip_evaluation_part(evaluation *e, double from, double to, void *const *hosts, ip_error *err)
 {
     imgpar_status st = check_f64(e, err);
     if (st) return st;
     ip_evaluation_want(e, from, to);
     e->hosts = hosts;
-    st = fits(e) ? run_wanted(e, err) : IMGPAR_E_DEVICE_MEMORY;
+    st = fits_device(e) && ip_evaluation_holds_little(e) ? run_wanted(e, err) : IMGPAR_E_DEVICE_MEMORY;
     if (st == IMGPAR_E_DEVICE_MEMORY) {
         make_room(e, err);
         ip_evaluation_want(e, from, to);
@@ -463,5 +476,11 @@ imgpar_status ip_evaluation_run_part(evaluation *e, double from, double to, void
         st = has_halves(e) ? ip_evaluation_fold_halves(e, from, to, hosts, err) : run_strips(e, all.y0, all.y1, err);
     }
     e->hosts = NULL;
+    return st;
+}
+
+imgpar_status ip_evaluation_run_part(evaluation *e, double from, double to, void *const *hosts, ip_error *err)
+{
+    imgpar_status st = ip_evaluation_part(e, from, to, hosts, err);
     return ip_evaluation_end_windows(e, st, err);
 }

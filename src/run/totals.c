@@ -81,8 +81,8 @@ imgpar_status ip_evaluation_fold_halves(evaluation *part, double from, double to
     const double middle = (from + to) / 2;
     void **first = ip_totals_new(part), **second = ip_totals_new(part);
     imgpar_status st = first && second ? IMGPAR_OK : ip_fail_memory(err, "folding parts");
-    if (!st) st = ip_evaluation_run_part(part, from, middle, first, err);
-    if (!st) st = ip_evaluation_run_part(part, middle, to, second, err);
+    if (!st) st = ip_evaluation_part(part, from, middle, first, err);
+    if (!st) st = ip_evaluation_part(part, middle, to, second, err);
     for (int k = 0; !st && k < part->plan->n_outputs; k++)
         st = ip_evaluation_combine(part, (size_t)k, (const void *[]){ first[k], second[k] }, 2, hosts[k], err);
     ip_totals_free(part, first);
@@ -111,7 +111,8 @@ imgpar_status ip_evaluation_run_folds(evaluation *e, const ip_request *q, ip_val
     evaluation *part = NULL;
     void **totals = NULL;
     totals_of.totals = true;
-    imgpar_status st = ip_evaluation_decode(e, err);
+    /* what is too large to be kept is decoded as the parts come */
+    imgpar_status st = ip_evaluation_holds_little(e) ? ip_evaluation_decode(e, err) : IMGPAR_OK;
     if (!st) st = ip_evaluation_new(e->ctx, e->runner.device, &totals_of, &part, err);
     if (st) return st;
     ip_evaluation_lend(e, part);

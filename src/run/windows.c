@@ -53,12 +53,28 @@ imgpar_status ip_evaluation_open_window(evaluation *e, const ip_stage *s, const 
     return open_window(e, s, rows, true, err);
 }
 
+static bool is_too_large_to_keep(const evaluation *e, const ip_stage *s)
+{
+    return ip_stage_bytes(s) > e->ctx->decoded.max_bytes;
+}
+
+bool ip_evaluation_holds_little(const evaluation *e)
+{
+    for (int k = 0; k < e->plan->ir->n_stages; k++) {
+        const ip_stage *s = e->plan->ir->stages[k];
+        if (e->is_needed[k] && ip_evaluation_may_window(e, s) && is_too_large_to_keep(e, s) &&
+            ip_region_bytes(&e->needed[k], s) > e->ctx->decoded.max_bytes)
+            return false;
+    }
+    return true;
+}
+
 imgpar_status ip_evaluation_window_for_part(evaluation *e, const ip_stage *s, ip_error *err)
 {
     const ip_region *r = &e->needed[s->id];
     const bool is_part = r->y0 > 0 || r->y1 < s->dims[1];
     if (e->windows[s->id] || !is_part || !is_allowed(e, s, r->y1 - r->y0) || e->runner.is_step || r->y1 <= r->y0 ||
-        ip_stage_bytes(s) <= e->ctx->decoded.max_bytes || !ip_evaluation_may_window(e, s))
+        !is_too_large_to_keep(e, s) || !ip_evaluation_may_window(e, s))
         return IMGPAR_OK;
     const ip_needed_rows rows = { .end = s->dims[1], .most = r->y1 - r->y0 };
     return open_window(e, s, &rows, false, err);
