@@ -2,13 +2,13 @@
 #include "run/jobs.h"
 
 #include "base/alloc.h"
+#include "base/wait.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
-#include <time.h>
 
 enum { POLL_MS = 20 };
 
@@ -130,16 +130,6 @@ static double progress(const hand *hands, size_t n)
     return done < 1 ? done : 1;
 }
 
-static void wait_a_little(crew *c)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += POLL_MS * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_cond_timedwait(&c->changed, &c->lock, &until);
-}
-
 /* Until all have ended; true: the caller's poll has asked to stop. */
 static bool attend(crew *c, const hand *hands, size_t n)
 {
@@ -151,7 +141,7 @@ static bool attend(crew *c, const hand *hands, size_t n)
         } else if (!polls || stopped) {
             pthread_cond_wait(&c->changed, &c->lock);
         } else {
-            wait_a_little(c);
+            ip_cond_wait_ms(&c->changed, &c->lock, POLL_MS);
             double done = progress(hands, n);
             pthread_mutex_unlock(&c->lock);
             stopped = c->options->poll(c->options->user, done) != 0;
@@ -187,15 +177,11 @@ static imgpar_status start(crew *c, hand *h, ip_job *job)
 
 static bool crew_init(crew *c, const imgpar_options *options)
 {
-    pthread_condattr_t monotonic;
     *c = (crew){ .options = options };
     c->end = &c->notes;
     atomic_init(&c->stops, false);
     if (pthread_mutex_init(&c->lock, NULL) != 0) return false;
-    bool has_attributes = pthread_condattr_init(&monotonic) == 0;
-    bool ok = has_attributes && pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 &&
-              pthread_cond_init(&c->changed, &monotonic) == 0;
-    if (has_attributes) pthread_condattr_destroy(&monotonic);
+    const bool ok = ip_cond_init(&c->changed);
     if (!ok) pthread_mutex_destroy(&c->lock);
     return ok;
 }

@@ -3,12 +3,12 @@
 
 #include "base/alloc.h"
 #include "base/integers.h"
+#include "base/wait.h"
 #include "run/progress.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     ALIGNMENT = 128, /* of a strip: any device may write there (ip_device_shares()) */
@@ -102,15 +102,8 @@ static void *run_encoder(void *arg)
 /* Waits a little for the encoder; the lock is held, but not while the caller is asked. */
 static imgpar_status wait_polled(ip_stream *s, ip_error *err)
 {
-    struct timespec until;
     const ip_poll *poll = &s->runner.poll;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += POLL_MS * 1000000L;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
-    pthread_cond_timedwait(&s->changed, &s->lock, &until);
+    ip_cond_wait_ms(&s->changed, &s->lock, POLL_MS);
     pthread_mutex_unlock(&s->lock);
     const bool stops = poll->stop && poll->stop(poll->user, 1);
     pthread_mutex_lock(&s->lock);
@@ -189,15 +182,25 @@ static imgpar_status made(void *user, int64_t y, ip_error *err)
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
+static bool make_locks(ip_stream *s)
+{
+    if (pthread_mutex_init(&s->lock, NULL) != 0) return false;
+    const bool ok = ip_cond_init(&s->changed);
+    if (!ok) pthread_mutex_destroy(&s->lock);
+    return ok;
+}
+
 imgpar_status ip_stream_new(const ip_stream_of *of, ip_stream **out, ip_error *err)
 {
     ip_stream *s = *out = ip_zalloc(sizeof *s);
-    if (!s) return ip_fail_memory(err, "saving");
+    if (!s || !make_locks(s)) {
+        ip_free(s);
+        *out = NULL;
+        return ip_fail_memory(err, "saving");
+    }
     s->of = *of;
     s->taker = (ip_row_taker){ .begin = begin, .place = place, .made = made, .user = s };
     ip_runner_init(&s->runner, NULL, of->options);
-    pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->changed, NULL);
     imgpar_status st = of->looks ? ip_look_begin(of->pixels, of->format, of->settings, &s->looker, err) : IMGPAR_OK;
     if (!st) return IMGPAR_OK;
     ip_stream_free(s);
