@@ -4,7 +4,9 @@
  * whole, and whatever fails in the middle leaves no file.
  */
 #include "base/alloc.h"
+#include "graph/array.h"
 #include "held.h"
+#include "run/window.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -301,6 +303,101 @@ START_TEST(a_crop_of_a_huge_picture_reads_its_rows)
 }
 END_TEST
 
+/* ---- windows that go back ----------------------------------------------------------------------- */
+
+enum { WIDTH = 1501, HEIGHT = 1203 };
+
+static imgpar_status open_on(const imgpar_array *in, ip_window **w, ip_error *err)
+{
+    const ip_window_of of = { .source = in->source,
+                              .shrink = 1,
+                              .n_rows = HEIGHT,
+                              .end = HEIGHT,
+                              .row_bytes = 3 * WIDTH,
+                              .most_rows = 8,
+                              .runs_ahead = true };
+    return ip_window_open(&of, w, err);
+}
+
+static imgpar_status rows_of(ip_window *w, int64_t y0, int64_t y1, unsigned char **row, ip_error *err)
+{
+    void *memory;
+    int64_t first;
+    const imgpar_status st = ip_window_rows(w, y0, y1, &memory, &first, err);
+    *row = st ? NULL : (unsigned char *)memory + (y0 - first) * 3 * WIDTH;
+    return st;
+}
+
+START_TEST(a_window_goes_back_while_rows_are_decoded)
+{
+    unsigned char *all = malloc(3 * WIDTH * HEIGHT), *row;
+    make_files();
+    imgpar_array *in = imgpar_open(ctx, files[0]);
+    ck_assert_int_eq(imgpar_array_read(in, all, 3 * WIDTH * HEIGHT), IMGPAR_OK);
+    for (int times = 0; times < 20; times++) {
+        ip_error err = { 0 };
+        ip_window *w;
+        ck_assert_int_eq(open_on(in, &w, &err), IMGPAR_OK);
+        for (int y = 100; y >= 0; y -= 50) {
+            ck_assert_msg(!rows_of(w, y, y + 8, &row, &err), "%s", err.message);
+            ck_assert_mem_eq(row, all + y * 3 * WIDTH, 8 * 3 * WIDTH);
+        }
+        ck_assert_msg(!rows_of(w, 300, 308, &row, &err), "%s", err.message);
+        ck_assert_mem_eq(row, all + 300 * 3 * WIDTH, 8 * 3 * WIDTH);
+        ck_assert_msg(!ip_window_end(w, &err), "%s", err.message);
+        ip_window_free(w);
+    }
+    imgpar_array_release(in);
+    free(all);
+    remove_files();
+}
+END_TEST
+
+START_TEST(every_failure_of_a_window_that_goes_back_is_told)
+{
+    const ip_fault_kind kinds[] = { IP_FAULT_ALLOC, IP_FAULT_FILE };
+    bool is_done = false;
+    make_files();
+    imgpar_array *in = imgpar_open(ctx, files[0]);
+    for (unsigned long nth = 1; !is_done; nth++) {
+        ip_error err = { 0 }, unheard = { 0 };
+        ip_window *w;
+        unsigned char *row;
+        ip_fault_set(kinds[_i], nth);
+        imgpar_status st = open_on(in, &w, &err);
+        if (!st) st = rows_of(w, 100, 108, &row, &err);
+        if (!st) st = rows_of(w, 0, 8, &row, &err);
+        if (w) st = ip_window_end(w, st ? &unheard : &err);
+        is_done = ip_fault_seen(kinds[_i]) < nth;
+        ip_fault_set(kinds[_i], 0);
+        if (is_done) ck_assert_msg(!st, "%s", err.message);
+        if (st) ck_assert_str_ne(err.message, "");
+        ip_window_free(w);
+    }
+    imgpar_array_release(in);
+    remove_files();
+}
+END_TEST
+
+START_TEST(what_the_furthest_row_warned_of_is_told_after_going_back)
+{
+    ip_error err = { 0 };
+    ip_window *w;
+    unsigned char *row;
+    make_files();
+    ck_assert_int_eq(truncate(files[0], 60001), 0);
+    imgpar_array *in = imgpar_open_with(ctx, files[0], "fail_on=none");
+    ck_assert_int_eq(open_on(in, &w, &err), IMGPAR_OK);
+    for (int y = HEIGHT - 8; y >= 0; y -= HEIGHT - 8)
+        ck_assert_msg(!rows_of(w, y, y + 8, &row, &err), "%s", err.message);
+    ck_assert_msg(!ip_window_end(w, &err), "%s", err.message);
+    ck_assert_ptr_nonnull(strstr(ip_str_text(ip_window_warnings(w)), "the data ends early"));
+    ip_window_free(w);
+    imgpar_array_release(in);
+    remove_files();
+}
+END_TEST
+
 /* ---- what fails in the middle ------------------------------------------------------------------- */
 
 START_TEST(every_failure_is_told_and_leaves_no_file)
@@ -411,6 +508,9 @@ int main(void)
     tcase_add_loop_test(tc, damage_in_the_middle_is_what_it_is_to_the_whole, 0, 4 * N(files));
     tcase_add_loop_test(tc, every_failure_with_a_source_by_rows_leaves_no_file, 0, 4);
     tcase_add_test(tc, a_crop_of_a_huge_picture_reads_its_rows);
+    tcase_add_test(tc, a_window_goes_back_while_rows_are_decoded);
+    tcase_add_loop_test(tc, every_failure_of_a_window_that_goes_back_is_told, 0, 2);
+    tcase_add_test(tc, what_the_furthest_row_warned_of_is_told_after_going_back);
     tcase_add_loop_test(tc, every_failure_is_told_and_leaves_no_file, 0, 9);
     tcase_add_test(tc, an_answer_to_stop_leaves_no_file);
     tcase_add_test(tc, a_disk_that_is_full_leaves_no_file);

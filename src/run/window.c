@@ -19,9 +19,11 @@ enum {
 
 struct ip_window {
     ip_window_of of;
-    ip_row_reader *reader;
-    ip_str warnings;
-    char *memory; /* rows base to filled, and room for `room` of them */
+    ip_row_reader *reader; /* NULL: it could not be opened again, as failure says */
+    ip_str warnings;       /* the reader's */
+    ip_str told;           /* those of the reader that came furthest, */
+    int64_t furthest;      /* so many rows */
+    char *memory;          /* rows base to filled, and room for `room` of them */
     int64_t room, batch;
 
     pthread_t thread;
@@ -110,6 +112,7 @@ static void end_thread(ip_window *w)
     pthread_mutex_unlock(&w->lock);
     if (w->is_running) pthread_join(w->thread, NULL);
     w->is_running = w->stops = false;
+    if (w->failure.status == IMGPAR_E_INTERRUPTED) w->failure = (ip_error){ 0 }; /* is_stopped() ended a batch */
 }
 
 /* ---- the window ------------------------------------------------------------------------------------------------- */
@@ -157,17 +160,40 @@ imgpar_status ip_window_open(const ip_window_of *of, ip_window **out, ip_error *
     return st;
 }
 
-/* From the first row again. */
+/* No more rows are read with this reader. */
+static void end_reader(ip_window *w)
+{
+    if (!w->failure.status && w->filled == w->of.n_rows)
+        ip_row_reader_end(w->reader, &w->failure);
+    else if (!w->failure.status)
+        ip_row_reader_check(w->reader, &w->failure);
+    if (w->filled >= w->furthest) {
+        const ip_str before = w->told;
+        w->furthest = w->filled;
+        w->told = w->warnings;
+        w->warnings = before;
+    }
+    ip_str_clear(&w->warnings);
+    ip_row_reader_free(w->reader);
+    w->reader = NULL;
+}
+
+static imgpar_status tell_failure(const ip_window *w, ip_error *err)
+{
+    return w->failure.status ? ip_fail(err, w->failure.status, "%s", w->failure.message) : IMGPAR_OK;
+}
+
+/* From the first row again. A row that could not be read fails again if it is reached. */
 static imgpar_status rewind_reader(ip_window *w, ip_error *err)
 {
     end_thread(w);
-    ip_row_reader_free(w->reader);
-    w->reader = NULL;
+    const bool has_failed = w->failure.status != IMGPAR_OK;
+    end_reader(w);
+    if (has_failed) w->failure = (ip_error){ 0 };
     w->base = w->filled = w->skipped = 0;
-    ip_str_clear(&w->warnings); /* they come again */
-    imgpar_status st = open_reader(w, err);
-    if (!st && w->of.runs_ahead) start_thread(w);
-    return st;
+    if (!w->failure.status) open_reader(w, &w->failure);
+    if (!w->failure.status && w->of.runs_ahead) start_thread(w);
+    return tell_failure(w, err);
 }
 
 /* More rows are wanted together than was said. */
@@ -196,8 +222,9 @@ static imgpar_status wait_polled(ip_window *w, ip_error *err)
         until.tv_nsec -= 1000000000L;
     }
     pthread_cond_timedwait(&w->changed, &w->lock, &until);
+    const double done = (double)w->filled / (double)w->of.n_rows;
     pthread_mutex_unlock(&w->lock);
-    const bool stops = w->of.poll.stop && w->of.poll.stop(w->of.poll.user, (double)w->filled / (double)w->of.n_rows);
+    const bool stops = w->of.poll.stop && w->of.poll.stop(w->of.poll.user, done);
     pthread_mutex_lock(&w->lock);
     return stops ? ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted while reading") : IMGPAR_OK;
 }
@@ -250,7 +277,7 @@ imgpar_status ip_window_rows(ip_window *w, int64_t y0, int64_t y1, void **memory
     pthread_mutex_lock(&w->lock);
     st = move_rows(w, y0, y1, err);
     if (!st) st = wait_for(w, y1, err);
-    if (!st && w->filled < y1) st = ip_fail(err, w->failure.status, "%s", w->failure.message);
+    if (!st && w->filled < y1) st = tell_failure(w, err);
     *memory = w->memory;
     *first = w->base;
     pthread_mutex_unlock(&w->lock);
@@ -259,17 +286,12 @@ imgpar_status ip_window_rows(ip_window *w, int64_t y0, int64_t y1, void **memory
 
 imgpar_status ip_window_end(ip_window *w, ip_error *err)
 {
-    imgpar_status st = IMGPAR_OK;
     end_thread(w);
-    if (w->failure.status) st = ip_fail(err, w->failure.status, "%s", w->failure.message);
-    if (!st && w->filled == w->of.n_rows)
-        st = ip_row_reader_end(w->reader, err);
-    else if (!st)
-        st = ip_row_reader_check(w->reader, err);
-    return st;
+    if (w->reader) end_reader(w);
+    return tell_failure(w, err);
 }
 
-ip_str *ip_window_warnings(ip_window *w) { return &w->warnings; }
+ip_str *ip_window_warnings(ip_window *w) { return &w->told; }
 double ip_window_busy_ms(const ip_window *w) { return w->busy_ms; }
 
 void ip_window_free(ip_window *w)
@@ -279,6 +301,7 @@ void ip_window_free(ip_window *w)
     ip_row_reader_free(w->reader);
     ip_free(w->memory);
     ip_str_free(&w->warnings);
+    ip_str_free(&w->told);
     pthread_mutex_destroy(&w->lock);
     pthread_cond_destroy(&w->changed);
     ip_free(w);
