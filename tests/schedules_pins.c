@@ -246,7 +246,7 @@ const pin pins[] = {
       "rows",
       { "select(c < 3, $1 * slice($1, 3, 4, axis=2), $1)", IMGPAR_F32, 4, 61, 37, 0 },
       1,
-      "out[(long)x * 4 + 0] = v|out[(long)x * 4 + 3] = v",
+      "out[(long)x * 4] = v|out[(long)x * 4 + 3] = v",
       NULL },
     { "positions that follow from the row and from the column are two passes of one kernel",
       "rows",

@@ -229,6 +229,14 @@ static const char *arithmetic(ip_emit *e, const ip_expr *x, const char *const *a
     return ip_text(e->ir, "(%s %c %s)", arg[0], symbol, arg[1]);
 }
 
+/* Whether x + a negative number is written as x - a number: of int, where it cannot wrap. */
+static bool subtracts(const ip_expr *x)
+{
+    const ip_expr *by = x->arg[1];
+    return x->dtype == IMGPAR_I32 && by->op == IP_X_CONST && by->i < 0 && by->i > INT32_MIN &&
+           !(x->lo <= INT32_MIN && x->hi >= INT32_MAX);
+}
+
 static const char *chosen(ip_emit *e, const ip_expr *x, const char *const *arg)
 {
     const char *symbol = x->op == IP_X_MIN ? "<" : ">";
@@ -451,7 +459,9 @@ static const char *operation(ip_emit *e, ip_expr *x)
         arg[k] = is_chosen(x) ? ip_emit_variable(e, x->arg[k]) : ip_emit_value(e, x->arg[k]);
     if (e->far && ip_emit_is_of_angle(e, x)) arg[1] = e->far;
     switch (x->op) {
-    case IP_X_ADD: return arithmetic(e, x, arg, '+');
+    case IP_X_ADD:
+        if (subtracts(x)) return ip_text(e->ir, "(%s)", ip_text_plus(e->ir, arg[0], (long long)x->arg[1]->i));
+        return arithmetic(e, x, arg, '+');
     case IP_X_SUB: return arithmetic(e, x, arg, '-');
     case IP_X_MUL: return arithmetic(e, x, arg, '*');
     case IP_X_MIN:

@@ -3,6 +3,8 @@
 #include "base/dtype.h"
 #include "compile/emit.h"
 
+#include <string.h>
+
 #include <math.h>
 
 const char *ip_emit_border(ip_emit *e, int border, const char *index, const char *extent)
@@ -136,13 +138,13 @@ static const char *index_in_row(ip_emit *e, const ip_expr *load, const char **in
         if (!rest) /* memory ran out: the text will not be used */
             return e->flat;
         if (rest->op == IP_X_CONST)
-            return rest->i == 0 ? ip_text(e->ir, "%s%s", e->flat, start)
-                                : ip_text(e->ir, "%s + (%lld)%s", e->flat, (long long)rest->i * channels, start);
+            return ip_text(e->ir, "%s%s", ip_text_plus(e->ir, e->flat, (long long)rest->i * channels), start);
         return ip_text(e->ir, "%s + %s * %d%s", e->flat, ip_emit_value(e, rest), channels, start);
     }
     const char *x = column_of_load(e, load, inside), *c = inside_index(e, load, 3, inside);
     if (channels == 1) return ip_text(e->ir, "%s%s", x, start);
-    return ip_text(e->ir, "%s%s * %d + %s%s", widening_of(e, load), x, channels, c, start);
+    const char *plus = strcmp(c, "0") == 0 ? "" : ip_text(e->ir, " + %s", c);
+    return ip_text(e->ir, "%s%s * %d%s%s", widening_of(e, load), x, channels, plus, start);
 }
 
 /*

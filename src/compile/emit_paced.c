@@ -35,7 +35,8 @@ void ip_emit_pace(ip_emit *e, int pace)
     e->domain = reader->stage->dims;
     e->coord[1] = y;
     const char *row = ip_emit_value(e, paced->paced.row);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "first_row", ip_text(e->ir, "max(%s + (%d), 0)", row, paced->paced.lo));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "first_row",
+             ip_text(e->ir, "max(%s, 0)", ip_text_plus(e->ir, row, paced->paced.lo)));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "last_row", ip_text(e->ir, "%s + %d", row, paced->paced.hi));
     e->coord[1] = NULL;
     ip_emit_leave(e, in_value); /* the same expression of y is another one of the rows to come */

@@ -45,8 +45,8 @@ const char *ip_emit_channel_text(ip_emit *e, int k)
 const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k)
 {
     if (e->channels == 1) return x;
-    return ip_text(e->ir, "%s%s * %d + %s", ip_emit_widening(e->channels, false), x, e->channels,
-                   ip_emit_channel_text(e, k));
+    const char *first = ip_text(e->ir, "%s%s * %d", ip_emit_widening(e->channels, false), x, e->channels);
+    return e->channels > IP_WRITTEN_CHANNELS ? ip_text(e->ir, "%s + c", first) : ip_text_plus(e->ir, first, k);
 }
 
 /* What the values of a loop are: bytes of the widest, how many have at most two bytes, how many more; whether there are

@@ -227,7 +227,7 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
                                         ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL));
         ip_s_add(e->ir, e->block, IP_S_LET, type, p->is_streamed ? "stored" : "out", row);
         if (is_direct && e->kernel->planes_at_once) fetch_written(e, p);
-        const char *first = is_endless ? ip_text(e->ir, "ya + (%d)", p->first) : low;
+        const char *first = is_endless ? ip_text_plus(e->ir, "ya", p->first) : low;
         if (p->is_mask) {
             look_through(e, p, xa, xb);
             ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF,
@@ -254,7 +254,7 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
 
 const char *ip_emit_lowest_row(ip_emit *e, const ip_placed *p, const char *ya)
 {
-    return p->first == 0 ? ya : ip_text(e->ir, "max(%s + (%d), 0)", ya, p->first);
+    return p->first == 0 ? ya : ip_text(e->ir, "max(%s, 0)", ip_text_plus(e->ir, ya, p->first));
 }
 
 void ip_emit_stage(ip_emit *e, const ip_placed *p, const char *y, const char *ya)
@@ -267,9 +267,9 @@ void ip_emit_stage(ip_emit *e, const ip_placed *p, const char *y, const char *ya
              NULL, NULL);
     const char *r = p->lead == 0 ? y : ip_text(e->ir, "row%d", (int)(p - e->kernel->placed)),
                *low = ip_emit_lowest_row(e, p, ya);
-    if (p->lead != 0) ip_s_add(e->ir, e->block, IP_S_LET, "int", r, ip_text(e->ir, "%s + %d", y, p->lead));
+    if (p->lead != 0) ip_s_add(e->ir, e->block, IP_S_LET, "int", r, ip_text_plus(e->ir, y, p->lead));
     if (p->is_mask) ip_s_add(e->ir, e->block, IP_S_VAR, "int", mask_state(e, s), ip_text(e->ir, "%d", IP_MASK_MIXED));
-    const char *needed = ip_emit_is_endless(p) ? ip_text(e->ir, "%s >= %s + (%d)", r, ya, p->first)
+    const char *needed = ip_emit_is_endless(p) ? ip_text(e->ir, "%s >= %s", r, ip_text_plus(e->ir, ya, p->first))
                                                : ip_text(e->ir, "%s >= %s & %s < %s", r, low, r, height);
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, needed, NULL, NULL));
     make_row(e, p, r, low);

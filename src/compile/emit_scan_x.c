@@ -63,7 +63,8 @@ static const char *let(x_walk *t, const char *type, const char *name, const char
 static const char *rest(x_walk *t, const char *lane, int c, bool is_second)
 {
     ip_emit *e = t->w->e;
-    return ip_text(e->ir, "%s[%s * %d + %d]", is_second ? "rest_before" : "rest", lane, e->channels, c);
+    return ip_text(e->ir, "%s[%s]", is_second ? "rest_before" : "rest",
+                   ip_text_plus(e->ir, ip_text_times(e->ir, lane, e->channels), c));
 }
 
 /* The x of position i of a lane that begins at position from. */

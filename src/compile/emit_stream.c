@@ -54,15 +54,13 @@ void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to)
         const char *times = ip_times_read(&r, k) > 1
                                 ? ip_text(e->ir, " * (%s == %d ? %d : 1)", fetches, FETCH_PAGES, ip_times_read(&r, k))
                                 : "";
-        ip_s_add(
-            e->ir, when, IP_S_STORE,
-            ip_text(
-                e->ir,
-                "ip_fetch_next((__global const uchar *)(%s + (long)%s * %d%s), (%s - %s) * %d%s, %s, (long)%s * %d)",
-                ip_emit_row_pointer(e, r.of[k].load), from, (int)s->dims[3], times, to, from, ip_pixel_bytes(s), times,
-                fetches, ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
-                (int)(r.of[k].step * (int64_t)ip_dtype(s->dtype)->size_bytes)),
-            NULL, NULL);
+        ip_s_add(e->ir, when, IP_S_STORE,
+                 ip_text(e->ir, "ip_fetch_next((__global const uchar *)(%s + (long)%s%s), %s%s, %s, (long)%s)",
+                         ip_emit_row_pointer(e, r.of[k].load), ip_text_times(e->ir, from, s->dims[3]), times,
+                         ip_text_times(e->ir, ip_text(e->ir, "(%s - %s)", to, from), ip_pixel_bytes(s)), times, fetches,
+                         ip_text_times(e->ir, ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
+                                       r.of[k].step * (int64_t)ip_dtype(s->dtype)->size_bytes)),
+                 NULL, NULL);
     }
 }
 
@@ -135,7 +133,8 @@ const char *ip_emit_without_blocks(ip_emit *e, const ip_placed *p)
     enum { MOST_OPERATIONS = 48 };
     if (p->block_columns == 0 || !e->options->is_step || ip_x_size(e->ir, p->stage->body) > MOST_OPERATIONS)
         return NULL;
-    return ip_text(e->ir, "!(%s | %s)", p->is_streamed ? ip_emit_streams(e) : "0", ip_emit_fetches(e, p->stage->body));
+    return ip_text(e->ir, "!(%s)",
+                   ip_text_or(e->ir, p->is_streamed ? ip_emit_streams(e) : "0", ip_emit_fetches(e, p->stage->body)));
 }
 
 void ip_emit_enter_block(ip_emit *e, const ip_placed *p, const char **from, const char **to)
@@ -143,8 +142,9 @@ void ip_emit_enter_block(ip_emit *e, const ip_placed *p, const char **from, cons
     if (p->block_columns == 0) return;
     ip_emit_row_pointers(e, p->stage->body);
     const char *streams = p->is_streamed ? ip_emit_streams(e) : "0", *fetches = ip_emit_fetches(e, p->stage->body);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "block",
-             ip_text(e->ir, "%s | %s ? %d : max(%s - %s, 1)", streams, fetches, p->block_columns, *to, *from));
+    ip_s_add(
+        e->ir, e->block, IP_S_LET, "int", "block",
+        ip_text(e->ir, "%s ? %d : max(%s - %s, 1)", ip_text_or(e->ir, streams, fetches), p->block_columns, *to, *from));
     /* what is made behind the panel belongs to its last block */
     bool has_more = p->is_streamed && e->kernel->columns_beyond > 0;
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "from", *from, has_more ? "xb" : *to);
@@ -163,9 +163,9 @@ const char *ip_emit_line(ip_emit *e, const ip_stage *s, const char *stored, cons
 {
     const char *type = ip_dtype(s->dtype)->cl;
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "at",
-             ip_text(e->ir, "(int)((ulong)(%s + (long)%s * %d) & 63)", stored, from, (int)s->dims[3]));
-    return ip_text(e->ir, "%s ? (__global %s *)(%s + at) - (long)%s * %d : %s", ip_emit_streams(e), type, line_of(e, s),
-                   from, (int)s->dims[3], stored);
+             ip_text(e->ir, "(int)((ulong)(%s + (long)%s) & 63)", stored, ip_text_times(e->ir, from, s->dims[3])));
+    return ip_text(e->ir, "%s ? (__global %s *)(%s + at) - (long)%s : %s", ip_emit_streams(e), type, line_of(e, s),
+                   ip_text_times(e->ir, from, s->dims[3]), stored);
 }
 
 void ip_emit_stream(ip_emit *e, const ip_stage *s, const char *stored, const char *first, const char *last,

@@ -21,8 +21,7 @@ static const char *pointer_of(ip_emit *e, const ip_expr *load)
     const char *row = ip_emit_row_pointer(e, load);
     if (!beside) /* memory ran out: the text will not be used */
         return row;
-    if (beside->op == IP_X_CONST)
-        return beside->i ? ip_text(e->ir, "%s + (%lld)", row, (long long)beside->i * e->channels) : row;
+    if (beside->op == IP_X_CONST) return ip_text_plus(e->ir, row, (long long)beside->i * e->channels);
     return ip_text(e->ir, "%s + %s * %d", row, ip_emit_value(e, beside), e->channels);
 }
 

@@ -24,6 +24,23 @@ const char *ip_text(ip_ir *ir, const char *format, ...)
     return text;
 }
 
+const char *ip_text_plus(ip_ir *ir, const char *a, long long by)
+{
+    if (by == 0) return a;
+    return by < 0 ? ip_text(ir, "%s - %lld", a, -by) : ip_text(ir, "%s + %lld", a, by);
+}
+
+const char *ip_text_times(ip_ir *ir, const char *a, long long by)
+{
+    return by == 1 ? a : ip_text(ir, "%s * %lld", a, by);
+}
+
+const char *ip_text_or(ip_ir *ir, const char *a, const char *b)
+{
+    if (strcmp(a, "0") == 0) return b;
+    return strcmp(b, "0") == 0 ? a : ip_text(ir, "%s | %s", a, b);
+}
+
 ip_stmt *ip_s_add(ip_ir *ir, ip_stmt *parent, ip_stmt_kind kind, const char *a, const char *b, const char *c)
 {
     static _Thread_local ip_stmt spare; /* handed out when memory ran out; what is put there is never printed */

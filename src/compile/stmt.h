@@ -41,6 +41,11 @@ typedef struct ip_stmt {
 
 /* A formatted string in the arena; "" (and ir->failed) without memory. */
 const char *ip_text(ip_ir *ir, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* "a + 3", "a - 3" or a; "a * 3" or a, by numbers that are known: what adds or multiplies nothing is not written. */
+const char *ip_text_plus(ip_ir *ir, const char *a, long long by);
+const char *ip_text_times(ip_ir *ir, const char *a, long long by);
+/* "a | b" of flags; of one of which nothing is to be said, "0", the other. */
+const char *ip_text_or(ip_ir *ir, const char *a, const char *b);
 /* A new statement at the end of parent; never NULL. */
 ip_stmt *ip_s_add(ip_ir *ir, ip_stmt *parent, ip_stmt_kind kind, const char *a, const char *b, const char *c);
 /* Prints the children of block, indented. pragmas: loops carry vectorisation hints. */
