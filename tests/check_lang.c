@@ -986,6 +986,32 @@ START_TEST(what_is_no_function_is_refused)
 }
 END_TEST
 
+START_TEST(arrays_as_text_are_what_print_says)
+{
+    static const char *const texts[][2] = {
+        { "mean(numbers([1 2 4 8]))", "3.75" },
+        { "numbers([1 2; 3 4]) * 2", "[2 4; 6 8]" },
+        { "maxval(numbers([1 2])) > 1", "true" },
+        { "make(30, 40, x)", "[40, 30] i32" }, /* too many to be told */
+    };
+    char *text;
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        imgpar_array *a = imgpar_apply(ctx, texts[k][0], NULL, 0);
+        ck_assert_msg(imgpar_array_text(a, NULL, &text) == IMGPAR_OK, "%s", imgpar_array_message(a));
+        ck_assert_str_eq(text, texts[k][1]);
+        imgpar_free(text);
+        imgpar_array_release(a);
+    }
+    imgpar_array *wrong = imgpar_apply(ctx, "mean(", NULL, 0);
+    text = (char *)texts;
+    ck_assert_int_eq(imgpar_array_text(wrong, NULL, &text), IMGPAR_E_SYNTAX);
+    ck_assert_ptr_null(text);
+    ck_assert_int_eq(imgpar_array_text(NULL, NULL, &text), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_array_text(wrong, NULL, NULL), IMGPAR_E_ARGUMENT);
+    imgpar_array_release(wrong);
+}
+END_TEST
+
 START_TEST(a_pipeline_that_was_not_parsed_is_no_function)
 {
     imgpar_pipeline *p;
@@ -1122,6 +1148,7 @@ int main(void)
     tcase_add_test(c, a_pipeline_runs_twice_and_builds);
     tcase_add_loop_test(c, hostile_text_meets_a_message, 0, N(hostile));
     tcase_add_test(c, damaged_text_is_survived);
+    tcase_add_test(c, arrays_as_text_are_what_print_says);
     tcase_add_test(c, names_from_elsewhere_are_none_of_ours_and_their_answers_are);
     tcase_add_loop_test(c, every_failing_allocation_is_reported, 0, N(allocating));
     suite_add_tcase(suite, c);
