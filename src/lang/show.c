@@ -120,8 +120,10 @@ IMGPAR_API imgpar_status imgpar_array_text(imgpar_array *a, const imgpar_options
     if (out) *out = NULL;
     if (!a || !out) return IMGPAR_E_ARGUMENT;
     imgpar_status st = imgpar_array_status(a);
-    if (!st) st = show_array(a, options, &line, &err);
-    if (!st && !(*out = ip_str_take(&line))) st = IMGPAR_E_HOST_MEMORY;
+    if (st) return st;
+    st = show_array(a, options, &line, &err);
+    if (!st && !(*out = ip_str_take(&line))) st = ip_fail_memory(&err, "printing");
+    if (st && !imgpar_array_status(a)) ip_array_set_error(a, st, err.message);
     ip_str_free(&line);
     return st;
 }

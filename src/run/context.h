@@ -46,13 +46,13 @@ struct imgpar_context {
 ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_device *device);
 /* Who computes products of matrices. On several devices nothing is left to measuring. */
 ip_blas_mode ip_context_blas(imgpar_context *ctx);
-/* Whether kernels are to check what they do. */
 /* imgpar_context_new() */
 imgpar_status ip_context_new(const char *selector, imgpar_context **out);
 /* IMGPAR_E_DEVICE_LOST in a process that was forked after ctx was opened. */
 imgpar_status ip_context_check(const imgpar_context *ctx, ip_error *err);
 uint64_t ip_context_max_pixels(const imgpar_context *ctx);
 uint64_t ip_context_next_file(imgpar_context *ctx);
+/* Whether kernels are to check what they do. */
 bool ip_context_checks(imgpar_context *ctx);
 
 #endif
