@@ -253,6 +253,55 @@ START_TEST(ranges_are_sound)
 }
 END_TEST
 
+static bool admits(double lo, double hi, double v) { return isnan(v) ? isinf(lo) || isinf(hi) : lo <= v && v <= hi; }
+
+/* What the operation gives, in f32. */
+static float special_of(ip_xop op, float a, float b)
+{
+    switch (op) {
+    case IP_X_ADD: return a + b;
+    case IP_X_SUB: return a - b;
+    case IP_X_MUL: return a * b;
+    case IP_X_DIV: return a / b;
+    case IP_X_MIN: return fminf(a, b);
+    case IP_X_MAX: return fmaxf(a, b);
+    case IP_X_NEG: return -a;
+    case IP_X_ABS: return fabsf(a);
+    case IP_X_FLOOR: return floorf(a);
+    case IP_X_CEIL: return ceilf(a);
+    case IP_X_RINT: return rintf(a);
+    case IP_X_TRUNC: return truncf(a);
+    default: return sqrtf(a);
+    }
+}
+
+/* Values that are special among floats, in ranges that admit them: an infinite one admits NaN. */
+START_TEST(ranges_admit_what_special_values_give)
+{
+    static const float values[] = { NAN, INFINITY, -INFINITY, 0.0f, -0.0f, 0.25f, 1, -1.5f, 300, -1e30f };
+    static const double ranges[][2] = {
+        { -INFINITY, INFINITY }, { 0, INFINITY }, { 1, INFINITY }, { -INFINITY, -1 }, { 0, 2 },
+        { 0.25, 300 },           { -2e30, 1 }
+    };
+    static const ip_xop ops[] = { IP_X_ADD, IP_X_SUB,  IP_X_MUL,   IP_X_DIV,  IP_X_MIN,   IP_X_MAX, IP_X_NEG,
+                                  IP_X_ABS, IP_X_CEIL, IP_X_FLOOR, IP_X_RINT, IP_X_TRUNC, IP_X_SQRT };
+    enum { N = sizeof values / sizeof *values, N_RANGES = sizeof ranges / sizeof *ranges, N_PAIRS = 6 };
+    for (int k = 0; k < N * N * N_RANGES * N_RANGES; k++) {
+        const float a = values[k % N], b = values[k / N % N];
+        const double *in_a = ranges[k / N / N % N_RANGES], *in_b = ranges[k / N / N / N_RANGES];
+        if (!admits(in_a[0], in_a[1], a) || !admits(in_b[0], in_b[1], b)) continue;
+        ip_expr *x = ip_x_param(ir, IMGPAR_F32, 7, in_a[0], in_a[1]),
+                *y = ip_x_param(ir, IMGPAR_F32, 7, in_b[0], in_b[1]);
+        for (int i = 0; i < (int)(sizeof ops / sizeof *ops); i++) {
+            const ip_expr *r = i < N_PAIRS ? bin(ops[i], x, y) : un(ops[i], x);
+            ck_assert_msg(admits(r->lo, r->hi, special_of(ops[i], a, b)),
+                          "%s of %g in [%g, %g] and %g in [%g, %g]: %g, not in [%g, %g]", ip_xop_name(ops[i]), a,
+                          in_a[0], in_a[1], b, in_b[0], in_b[1], special_of(ops[i], a, b), r->lo, r->hi);
+        }
+    }
+}
+END_TEST
+
 START_TEST(what_is_inside_by_its_range_has_no_border)
 {
     ip_stage *table = ip_stage_new(ir, IP_STAGE_SOURCE, IMGPAR_U8, (int64_t[]){ 1, 1, 256, 1 }, NULL);
@@ -343,6 +392,7 @@ int main(void)
     tcase_add_test(tc, normal_numbers_are_right_at_the_ends_of_the_words);
     tcase_add_test(tc, conversion_rules_hold);
     tcase_add_test(tc, ranges_are_sound);
+    tcase_add_test(tc, ranges_admit_what_special_values_give);
     tcase_add_test(tc, digits_are_put_together_again);
     tcase_add_test(tc, what_was_put_in_is_not_replaced_again);
     tcase_add_test(tc, what_is_inside_by_its_range_has_no_border);

@@ -10,7 +10,8 @@
 typedef struct checker {
     ip_plan *plan;
     const ip_kernel *kernel;
-    int number; /* of the kernel */
+    int number;     /* of the kernel */
+    int *stored_by; /* by stage id: 1 + the number of the first kernel that stores it */
     const ip_placed *reader;
     const ip_stage *stage; /* whose loads are looked at */
     ip_error *err;
@@ -31,11 +32,19 @@ static bool has(ip_stage *const *list, int n, const ip_stage *stage)
     return false;
 }
 
+static void note_stores(checker *c)
+{
+    c->stored_by = ip_ir_alloc(c->plan->ir, (size_t)c->plan->ir->n_stages + 1, sizeof *c->stored_by);
+    for (int k = 0; k < c->plan->n_kernels && c->stored_by; k++)
+        for (int i = 0; i < c->plan->kernels[k].n_outputs; i++) {
+            int *by = &c->stored_by[c->plan->kernels[k].outputs[i]->id];
+            if (!*by) *by = k + 1;
+        }
+}
+
 static bool is_stored_before(const checker *c, const ip_stage *stage)
 {
-    for (int k = 0; k < c->number; k++)
-        if (has(c->plan->kernels[k].outputs, c->plan->kernels[k].n_outputs, stage)) return true;
-    return false;
+    return c->stored_by[stage->id] && c->stored_by[stage->id] <= c->number;
 }
 
 /* What a stage of the kernel reads exists: pixels, a table, what the kernel has, or what one before it wrote. */
@@ -143,6 +152,7 @@ imgpar_status ip_plan_verify(ip_plan *plan, bool has_rows, ip_error *err)
 {
     ip_error local = { IMGPAR_OK, "" };
     checker c = { .plan = plan, .err = err ? err : &local };
+    note_stores(&c);
     if (plan->ir->failed) return ip_fail_memory(err, "compiling");
     for (c.number = 0; c.number < plan->n_kernels && c.err->status == IMGPAR_OK; c.number++) {
         const ip_kernel *k = c.kernel = &plan->kernels[c.number];

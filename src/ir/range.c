@@ -113,7 +113,8 @@ static interval raw(const ip_expr *x)
     case IP_X_ADD: return sum(a, b);
     case IP_X_SUB: return sum(a, negated(b));
     case IP_X_MUL: return product(a, b);
-    case IP_X_DIV: return b.lo > 0 || b.hi < 0 ? product(a, (interval){ 1 / b.hi, 1 / b.lo }) : everything;
+    case IP_X_DIV: /* of a divisor that may be NaN nothing is known, though 1 / infinity is 0 */
+        return is_finite(b) && (b.lo > 0 || b.hi < 0) ? product(a, (interval){ 1 / b.hi, 1 / b.lo }) : everything;
     case IP_X_IDIV: return join(integer_quotient(a, b), (interval){ 0, 0 });
     case IP_X_MOD: return modulo(a, b);
     case IP_X_MIN: return smaller(a, b);
