@@ -716,6 +716,52 @@ START_TEST(what_one_device_has_no_room_for_another_does)
 }
 END_TEST
 
+static void *file_bytes(const char *name, size_t *n)
+{
+    FILE *f = fopen(name, "rb");
+    ck_assert_ptr_nonnull(f);
+    fseek(f, 0, SEEK_END);
+    *n = (size_t)ftell(f);
+    rewind(f);
+    void *bytes = malloc(*n);
+    ck_assert_uint_eq(fread(bytes, 1, *n, f), *n);
+    fclose(f);
+    return bytes;
+}
+
+/* Placed on the second one, which may not have room for a row; enough bytes to stream (run/strips.c). */
+START_TEST(a_file_that_one_device_begins_another_ends)
+{
+    enum { H = 1100, W = 1100 };
+    static const uint64_t limits[][2] = { { 0, 0 }, { 256, 0 }, { 0, 256 }, { 256, 256 } };
+    const imgpar_options options = { .struct_size = sizeof options, .format = "npy" };
+    char path[] = "/tmp/imgpar-devices-XXXXXX";
+    void *whole;
+    size_t n_whole, n;
+    close(mkstemp(path));
+    pretend(2);
+    place("1");
+    imgpar_array *image = image_of(ctx, H, W), *a = apply("cast($1, f64)", image);
+    ck_assert_int_eq(imgpar_encode(a, &options, &whole, &n_whole), IMGPAR_OK);
+    imgpar_array_release(a);
+    for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
+        a = apply("cast($1, f64)", image);
+        for (size_t device = 0; device < 2; device++)
+            ip_device_limit(ctx->devices.list[device], limits[k][device]);
+        const imgpar_status st = imgpar_save(a, path, &options);
+        ck_assert_int_eq(st, limits[k][0] && limits[k][1] ? IMGPAR_E_DEVICE_MEMORY : IMGPAR_OK);
+        void *bytes = file_bytes(path, &n); /* the one before, where nobody had room */
+        ck_assert_uint_eq(n, n_whole);
+        ck_assert_mem_eq(bytes, whole, n);
+        free(bytes);
+        imgpar_array_release(a);
+    }
+    imgpar_free(whole);
+    imgpar_array_release(image);
+    unlink(path);
+}
+END_TEST
+
 static int stop_at_once(void *user, double done)
 {
     (void)done;
@@ -866,6 +912,7 @@ int main(void)
     tcase_add_test(t, parts_are_devices_of_their_own);
     tcase_add_test(t, all_is_every_device);
     tcase_add_test(t, what_one_device_has_no_room_for_another_does);
+    tcase_add_test(t, a_file_that_one_device_begins_another_ends);
     tcase_add_test(t, an_interrupted_evaluation_stops_on_all_devices);
     tcase_add_loop_test(t, any_call_may_fail, 0, 4);
     tcase_add_loop_test(t, opening_may_fail_at_any_call, 0, 2);

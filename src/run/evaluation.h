@@ -27,6 +27,8 @@ typedef struct ip_row_taker {
     imgpar_status (*made)(void *user, int64_t y, ip_error *err);
     void *user;
     bool has_begun; /* rows go there, and there is no value */
+    /* Of one that has begun, where an evaluation on another device goes on. */
+    int64_t strip_rows, n_made;
 } ip_row_taker;
 
 /* What is asked for: arrays, none of them an error. */
@@ -49,7 +51,8 @@ void ip_evaluation_free(ip_evaluation *e); /* NULL is legal */
 /* From now on polls, warnings and events go there. */
 void ip_evaluation_report_to(ip_evaluation *e, const imgpar_options *options);
 
-/* Computes everything that was requested; values[k] gets the value of the k-th array, a new reference. */
+/* Computes everything that was requested; values[k] gets the value of the k-th array, a new reference, or stays NULL
+ * where its rows went to the taker. */
 imgpar_status ip_evaluation_run(ip_evaluation *e, const ip_request *request, ip_value **values, ip_error *err);
 /* Computes the results from one fraction of their rows (volumes: of their planes) to another, into hosts[k], which has
  * room for all of the k-th one. Neighbouring parts meet exactly. Folds see these rows of what they fold. */

@@ -15,7 +15,7 @@
  *     speed    what each took is measured (devices.h) and decides the next time
  *
  * A value may so be in host memory or on any of the devices; whoever needs it elsewhere brings it there
- * (ip_value_on_device()). What does not fit one device's memory is tried on the others.
+ * (ip_value_on_device()). What does not fit one device's memory is tried on the others; rows that stream go on there.
  */
 #include "run/share.h"
 
@@ -57,8 +57,8 @@ static imgpar_status run_measured(ip_devices *d, size_t k, const ip_work *work, 
     ip_devices_begin(d, k, work->amount);
     double start = ip_now_ms();
     imgpar_status st = ip_evaluation_run(e, q, values, err);
-    for (size_t i = 0; !st && i < q->n; i++) /* a step of a loop may have been enqueued only */
-        st = ip_value_wait(values[i], err);
+    for (size_t i = 0; !st && i < q->n; i++) /* a step of a loop may have been enqueued only; NULL: the taker has it */
+        st = values[i] ? ip_value_wait(values[i], err) : IMGPAR_OK;
     bool counts = !st && builds_of(d->list[k]) == builds;
     ip_devices_end(d, k, work, work->amount, counts ? ip_now_ms() - start : 0);
     return st;

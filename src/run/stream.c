@@ -6,6 +6,7 @@
 #include "base/wait.h"
 #include "run/progress.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -122,9 +123,18 @@ static bool start_encoder(ip_stream *s)
     return s->is_running;
 }
 
+static void let_go(ip_stream *s)
+{
+    ip_file_writer_free(s->file);
+    ip_free(s->memory);
+    s->file = NULL;
+    s->memory = NULL;
+}
+
 static imgpar_status set_up(ip_stream *s, int64_t n_rows, size_t row_bytes, int64_t strip_rows, ip_error *err)
 {
     size_t n_held;
+    assert(!s->file); /* a stream begins once */
     imgpar_status st = ip_io_rows_held(s->of.pixels, s->of.format, s->of.settings, &n_held, err);
     if (!st) st = ip_file_writer_new(s->of.path, &s->file, err);
     if (st) return st;
@@ -140,7 +150,8 @@ static imgpar_status set_up(ip_stream *s, int64_t n_rows, size_t row_bytes, int6
     size_t n;
     if (ip_mul_size((size_t)s->n_slots, s->slot_bytes, &n)) s->memory = ip_alloc_aligned(ALIGNMENT, n);
     if (!s->memory) return ip_fail_memory(err, "saving");
-    s->taker.has_begun = start_encoder(s); /* else the result is computed whole */
+    s->taker.has_begun = start_encoder(s);
+    if (!s->taker.has_begun) let_go(s); /* the result is computed whole */
     return IMGPAR_OK;
 }
 
@@ -254,8 +265,7 @@ void ip_stream_free(ip_stream *s)
     if (!s) return;
     stop(s);
     join(s);
-    ip_file_writer_free(s->file);
-    ip_free(s->memory);
+    let_go(s);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->changed);
     ip_free(s);

@@ -346,7 +346,7 @@ static imgpar_status run_streamed_strips(evaluation *e, ip_row_taker *t, const i
     const double work = decode_work(e);
     int64_t rows = strip_rows;
     imgpar_status st = IMGPAR_OK;
-    for (int64_t y = 0; !st && y < n; y += strip_rows) {
+    for (int64_t y = t->n_made; !st && y < n; y += strip_rows) {
         void *host;
         const int64_t end = ip_min(y + strip_rows, n);
         st = t->place(t->user, y, &host, err);
@@ -355,6 +355,7 @@ static imgpar_status run_streamed_strips(evaluation *e, ip_row_taker *t, const i
         ip_progress_step(e->runner.options, work * (double)(end - y) / (double)n);
         if (!st) st = run_streamed_strip(e, all->y0 + y, all->y0 + end, &rows, err);
         if (!st) st = t->made(t->user, end, err);
+        if (!st) t->n_made = end;
     }
     e->hosts = NULL;
     e->host_first = 0;
@@ -365,7 +366,9 @@ static imgpar_status run_streamed(evaluation *e, ip_row_taker *t, int64_t strip_
 {
     const ip_stage *s = e->plan->outputs[0];
     const ip_region all = ip_stage_shown(s);
-    imgpar_status st = t->begin(t->user, all.y1 - all.y0, (size_t)ip_stage_row_bytes(s), strip_rows, err);
+    imgpar_status st = IMGPAR_OK;
+    t->strip_rows = strip_rows;
+    if (!t->has_begun) st = t->begin(t->user, all.y1 - all.y0, (size_t)ip_stage_row_bytes(s), strip_rows, err);
     if (!st && t->has_begun) st = open_windows(e, &all, strip_rows, err);
     return st || !t->has_begun ? st : run_streamed_strips(e, t, &all, strip_rows, err);
 }
@@ -438,7 +441,7 @@ static imgpar_status run(evaluation *e, const ip_request *q, ip_value **values, 
 {
     imgpar_status st = IMGPAR_OK;
     ip_evaluation_want(e, 0, 1);
-    const int64_t rows = q->taker ? streamed_rows(e) : 0;
+    const int64_t rows = !q->taker ? 0 : q->taker->has_begun ? q->taker->strip_rows : streamed_rows(e);
     if (rows > 0) st = run_streamed(e, q->taker, rows, err);
     return st || (rows > 0 && q->taker->has_begun) ? st : run_to_values(e, q, values, err);
 }
