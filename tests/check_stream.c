@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "graph/array.h"
 #include "held.h"
+#include "run/context.h"
+#include "run/device_impl.h"
 #include "run/window.h"
 
 #include <check.h>
@@ -398,6 +400,81 @@ START_TEST(what_the_furthest_row_warned_of_is_told_after_going_back)
 }
 END_TEST
 
+/* ---- sources that are too large to be kept ------------------------------------------------------ */
+
+/* How often files are asked for bytes while the result, of 3 * WIDTH * HEIGHT bytes, is made. */
+static unsigned long reads_of(const char *text, bool is_saved)
+{
+    const imgpar_options options = { .struct_size = sizeof options, .format = "pnm" };
+    unsigned char *pixels = malloc(3 * WIDTH * HEIGHT);
+    imgpar_array *a = of_files(text);
+    ip_fault_set(IP_FAULT_FILE, 1000000);
+    const imgpar_status st =
+        is_saved ? imgpar_save(a, path, &options) : imgpar_array_read(a, pixels, 3 * WIDTH * HEIGHT);
+    const unsigned long n = ip_fault_seen(IP_FAULT_FILE);
+    ip_fault_set(IP_FAULT_FILE, 0);
+    ck_assert_msg(!st, "%s", imgpar_array_message(a));
+    imgpar_array_release(a);
+    free(pixels);
+    return n;
+}
+
+START_TEST(what_is_needed_backwards_is_decoded_once_or_twice)
+{
+    make_files();
+    ctx->decoded.max_bytes = 1 << 19;
+    const unsigned long forwards = reads_of("invert($2)", _i), backwards = reads_of("flip($2, \"y\")", _i);
+    ck_assert_uint_gt(forwards, 10);
+    ck_assert_msg(backwards <= 2 * forwards + 20, "%lu reads, %lu forwards", backwards, forwards);
+    remove_files();
+}
+END_TEST
+
+/* 0: decoded whole; 1: that would be above the limit on pixels. */
+START_TEST(damage_is_told_of_what_is_needed_backwards)
+{
+    char text[1000] = "";
+    imgpar_options options = {
+        .struct_size = sizeof options, .format = "pnm", .on_warning = add_warning, .user = text
+    };
+    make_files();
+    ck_assert_int_eq(truncate(files[0], 60001), 0);
+    ctx->decoded.max_bytes = 1 << 19;
+    imgpar_array *in = imgpar_open_with(ctx, files[0], "fail_on=none"),
+                 *a = imgpar_apply(ctx, "flip($1, \"y\")", &in, 1);
+    if (_i) ctx->max_pixels = WIDTH * HEIGHT / 2;
+    ck_assert_msg(!imgpar_save(a, path, &options), "%s", imgpar_array_message(a));
+    const char *told = strstr(text, "the data ends early");
+    ck_assert_ptr_nonnull(told);
+    ck_assert_ptr_null(strstr(told + 1, "the data ends early"));
+    imgpar_array_release(a);
+    imgpar_array_release(in);
+    remove_files();
+}
+END_TEST
+
+static void add_uploaded(void *user, const imgpar_event *e)
+{
+    if (!strcmp(e->kind, "upload")) *(uint64_t *)user += e->bytes_read;
+}
+
+START_TEST(rows_are_uploaded_once_but_for_what_strips_share)
+{
+    uint64_t n = 0;
+    const imgpar_options options = {
+        .struct_size = sizeof options, .format = "pnm", .on_event = add_uploaded, .user = &n
+    };
+    make_files();
+    if (ctx->device) ctx->device->facts.info.has_unified_memory = 0;
+    imgpar_array *a = of_files("blur($1, 2)");
+    ck_assert_msg(!imgpar_save(a, path, &options), "%s", imgpar_array_message(a));
+    if (ctx->device) ck_assert_uint_ge(n, 3 * WIDTH * HEIGHT);
+    ck_assert_uint_lt(n, 3 * WIDTH * HEIGHT / 4 * 5);
+    imgpar_array_release(a);
+    remove_files();
+}
+END_TEST
+
 /* ---- what fails in the middle ------------------------------------------------------------------- */
 
 START_TEST(every_failure_is_told_and_leaves_no_file)
@@ -511,6 +588,9 @@ int main(void)
     tcase_add_test(tc, a_window_goes_back_while_rows_are_decoded);
     tcase_add_loop_test(tc, every_failure_of_a_window_that_goes_back_is_told, 0, 2);
     tcase_add_test(tc, what_the_furthest_row_warned_of_is_told_after_going_back);
+    tcase_add_loop_test(tc, what_is_needed_backwards_is_decoded_once_or_twice, 0, 2);
+    tcase_add_loop_test(tc, damage_is_told_of_what_is_needed_backwards, 0, 2);
+    tcase_add_test(tc, rows_are_uploaded_once_but_for_what_strips_share);
     tcase_add_loop_test(tc, every_failure_is_told_and_leaves_no_file, 0, 9);
     tcase_add_test(tc, an_answer_to_stop_leaves_no_file);
     tcase_add_test(tc, a_disk_that_is_full_leaves_no_file);

@@ -368,7 +368,7 @@ void ip_evaluation_free(evaluation *e)
     if (!e) return;
     for (int k = 0; e->source_values && k < e->plan->ir->n_stages; k++)
         ip_value_release(e->source_values[k]);
-    if (e->windows) ip_evaluation_end_windows(e, IMGPAR_E_INTERNAL, &(ip_error){ IMGPAR_OK, "" });
+    if (e->windows) ip_evaluation_drop_windows(e);
     ip_free(e->source_values);
     ip_free(e->windows);
     ip_free(e->bindings);

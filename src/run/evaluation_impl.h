@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of an ip_evaluation, which four files share: evaluate.c makes it and runs its kernels, strips.c decides
- * how much is run at once, worth.c tells what it is like, totals.c puts folds together whose parts were computed apart.
+ * The inside of an ip_evaluation, which five files share: evaluate.c makes it and runs its kernels, strips.c decides
+ * how much is run at once, windows.c reads sources by rows, worth.c tells what it is like, totals.c puts folds together
+ * whose parts were computed apart.
  */
 #ifndef IP_RUN_EVALUATION_IMPL_H
 #define IP_RUN_EVALUATION_IMPL_H
@@ -84,17 +85,23 @@ imgpar_status ip_evaluation_take(evaluation *e, const ip_stage *s, ip_value **ou
 bool ip_evaluation_may_window(const evaluation *e, const ip_stage *s);
 /* What strips need of a source. */
 typedef struct ip_needed_rows {
-    int64_t end, most; /* behind the last row of all; of a strip at once */
-    bool goes_back;    /* a strip begins before the one before it */
+    int64_t end;    /* one past the last row that any strip needs */
+    int64_t most;   /* the most rows that one strip needs */
+    bool goes_back; /* a strip begins before the one before it */
 } ip_needed_rows;
 /* Opens a window, whose rows are decoded ahead of who asks for them. */
 imgpar_status ip_evaluation_open_window(evaluation *e, const ip_stage *s, const ip_needed_rows *rows, ip_error *err);
+/* Decodes the source whole, in place of a window, unless that is above the limit on pixels. */
+imgpar_status ip_evaluation_decode_whole(evaluation *e, const ip_stage *s, ip_error *err);
 /* Of sources that are too large to be kept, and may be read by rows, few are needed at once. */
 bool ip_evaluation_holds_little(const evaluation *e);
 /* Puts the rows that are needed of a source with a window into its binding. */
 imgpar_status ip_evaluation_bind_window(evaluation *e, const ip_stage *s, ip_error *err);
-/* Of a source that is too large to be kept, of which few rows are needed: gives it a window. */
+/* Of a source that is too large to be kept, of which few rows are needed: gives it a window, or takes it back where rows
+ * before it are needed. */
 imgpar_status ip_evaluation_window_for_part(evaluation *e, const ip_stage *s, ip_error *err);
+/* Closes all windows, whose sources are to be decoded again. */
+void ip_evaluation_drop_windows(evaluation *e);
 /* Closes all windows; run: how the evaluation went. What they warn of is told. */
 imgpar_status ip_evaluation_end_windows(evaluation *e, imgpar_status run, ip_error *err);
 

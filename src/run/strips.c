@@ -313,7 +313,9 @@ static imgpar_status open_windows(evaluation *e, const ip_region *all, int64_t s
         const ip_stage *s = e->plan->ir->stages[k];
         if (!ip_evaluation_may_window(e, s)) continue;
         const ip_needed_rows rows = rows_needed_of(e, s, all, strip_rows);
-        if (rows.end > 0 && !rows.goes_back && rows.most * LEAST_WINDOWS <= s->dims[1])
+        if (rows.goes_back)
+            st = ip_evaluation_decode_whole(e, s, err);
+        else if (rows.end > 0 && rows.most * LEAST_WINDOWS <= s->dims[1])
             st = ip_evaluation_open_window(e, s, &rows, err);
     }
     return st;
@@ -426,7 +428,7 @@ static imgpar_status run_to_values(evaluation *e, const ip_request *q, ip_value 
         imgpar_status st = run_in_pieces(e, q, values, err);
         if (st != IMGPAR_E_DEVICE_MEMORY) return st;
         *err = (ip_error){ IMGPAR_OK, "" };
-        ip_evaluation_end_windows(e, st, err); /* its sources are decoded whole */
+        ip_evaluation_drop_windows(e);
         ip_evaluation_want(e, 0, 1);
     }
     e->hosts = e->dst && is_free(e, e->dst) ? &e->dst : NULL;

@@ -292,6 +292,7 @@ imgpar_status ip_window_end(ip_window *w, ip_error *err)
 }
 
 ip_str *ip_window_warnings(ip_window *w) { return &w->told; }
+int64_t ip_window_first(const ip_window *w) { return w->base; }
 double ip_window_busy_ms(const ip_window *w) { return w->busy_ms; }
 
 void ip_window_free(ip_window *w)

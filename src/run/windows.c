@@ -2,7 +2,8 @@
 /*
  * Sources of an evaluation that are read by rows, as strips need them: which of them, and how they reach the device.
  * The limit on pixels counts those of a window: where it would hold more, the source is decoded whole, which says what
- * the limit is.
+ * the limit is. A source that is read backwards is decoded whole, too, unless the limit forbids it: its window would be
+ * decoded from the first row on for each strip.
  */
 #include "run/evaluation_impl.h"
 
@@ -53,6 +54,15 @@ imgpar_status ip_evaluation_open_window(evaluation *e, const ip_stage *s, const 
     return open_window(e, s, rows, true, err);
 }
 
+imgpar_status ip_evaluation_decode_whole(evaluation *e, const ip_stage *s, ip_error *err)
+{
+    ip_value *v;
+    if (!is_allowed(e, s, s->dims[1])) return IMGPAR_OK;
+    ip_window_free(e->windows[s->id]); /* what it warned of comes again */
+    e->windows[s->id] = NULL;
+    return ip_evaluation_source(e, s, &v, err);
+}
+
 static bool is_too_large_to_keep(const evaluation *e, const ip_stage *s)
 {
     return ip_stage_bytes(s) > e->ctx->decoded.max_bytes;
@@ -73,6 +83,7 @@ imgpar_status ip_evaluation_window_for_part(evaluation *e, const ip_stage *s, ip
 {
     const ip_region *r = &e->needed[s->id];
     const bool is_part = r->y0 > 0 || r->y1 < s->dims[1];
+    if (e->windows[s->id] && r->y0 < ip_window_first(e->windows[s->id])) return ip_evaluation_decode_whole(e, s, err);
     if (e->windows[s->id] || !is_part || !is_allowed(e, s, r->y1 - r->y0) || e->runner.is_step || r->y1 <= r->y0 ||
         !is_too_large_to_keep(e, s) || !ip_evaluation_may_window(e, s))
         return IMGPAR_OK;
@@ -86,16 +97,28 @@ imgpar_status ip_evaluation_bind_window(evaluation *e, const ip_stage *s, ip_err
     ip_device *device = e->runner.device;
     const ip_region *needed = &e->needed[s->id];
     void *memory;
+    int64_t first;
     b->region = ip_region_whole(s->dims);
     b->region.y1 = needed->y1;
-    imgpar_status st = ip_window_rows(e->windows[s->id], needed->y0, needed->y1, &memory, &b->region.y0, err);
+    imgpar_status st = ip_window_rows(e->windows[s->id], needed->y0, needed->y1, &memory, &first, err);
     if (st) return st;
+    const bool shares = ip_device_shares(device, memory); /* its first row; others need not be aligned */
+    b->region.y0 = shares ? first : needed->y0;
     const size_t n = (size_t)ip_region_bytes(&b->region, s);
-    if (ip_device_shares(device, memory)) return ip_buffer_wrap(device, memory, n, NULL, NULL, &b->buffer, err);
+    if (shares) return ip_buffer_wrap(device, memory, n, NULL, NULL, &b->buffer, err);
     const double start = ip_now_ms();
-    st = ip_buffer_new_with(device, memory, n, &b->buffer, err);
+    const char *rows = (const char *)memory + (size_t)((needed->y0 - first) * ip_stage_row_bytes(s));
+    st = ip_buffer_new_with(device, rows, n, &b->buffer, err);
     if (!st) ip_runner_event(&e->runner, "upload", s->node->op->info.name, start, n, n);
     return st;
+}
+
+void ip_evaluation_drop_windows(evaluation *e)
+{
+    for (int k = 0; k < e->plan->ir->n_stages; k++) {
+        ip_window_free(e->windows[k]);
+        e->windows[k] = NULL;
+    }
 }
 
 imgpar_status ip_evaluation_end_windows(evaluation *e, imgpar_status run, ip_error *err)
