@@ -97,8 +97,8 @@ imgpar_status ip_evaluation_decode_whole(evaluation *e, const ip_stage *s, ip_er
 bool ip_evaluation_holds_little(const evaluation *e);
 /* Puts the rows that are needed of a source with a window into its binding. */
 imgpar_status ip_evaluation_bind_window(evaluation *e, const ip_stage *s, ip_error *err);
-/* Of a source that is too large to be kept, of which few rows are needed: gives it a window, or takes it back where rows
- * before it are needed. */
+/* Of a source that is too large to be kept, of which few rows are needed: gives it a window, or takes it back where
+ * rows before it are needed. */
 imgpar_status ip_evaluation_window_for_part(evaluation *e, const ip_stage *s, ip_error *err);
 /* Closes all windows, whose sources are to be decoded again. */
 void ip_evaluation_drop_windows(evaluation *e);

@@ -3,12 +3,12 @@
 
 #include "base/alloc.h"
 #include "base/integers.h"
+#include "base/wait.h"
 #include "run/launch.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     ALIGNMENT = 128,         /* of the memory: any device may read there (ip_device_shares()) */
@@ -143,14 +143,24 @@ static bool make_room(ip_window *w, int64_t most_rows)
     return w->memory;
 }
 
+static bool make_locks(ip_window *w)
+{
+    if (pthread_mutex_init(&w->lock, NULL) != 0) return false;
+    const bool ok = ip_cond_init(&w->changed);
+    if (!ok) pthread_mutex_destroy(&w->lock);
+    return ok;
+}
+
 imgpar_status ip_window_open(const ip_window_of *of, ip_window **out, ip_error *err)
 {
     ip_window *w = *out = ip_zalloc(sizeof *w);
-    if (!w) return ip_fail_memory(err, "decoding");
+    if (!w || !make_locks(w)) {
+        ip_free(w);
+        *out = NULL;
+        return ip_fail_memory(err, "decoding");
+    }
     w->of = *of;
     w->batch = ip_max(BATCH_BYTES / (int64_t)of->row_bytes, 1);
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->changed, NULL);
     imgpar_status st = open_reader(w, err);
     if (!st && !make_room(w, of->most_rows)) st = ip_fail_memory(err, "decoding");
     if (!st && of->runs_ahead) start_thread(w);
@@ -214,14 +224,7 @@ static imgpar_status grow(ip_window *w, int64_t rows, ip_error *err)
 /* Waits a little for the thread; the lock is held, but not while the caller is asked. */
 static imgpar_status wait_polled(ip_window *w, ip_error *err)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += POLL_MS * 1000000L;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
-    pthread_cond_timedwait(&w->changed, &w->lock, &until);
+    ip_cond_wait_ms(&w->changed, &w->lock, POLL_MS);
     const double done = (double)w->filled / (double)w->of.n_rows;
     pthread_mutex_unlock(&w->lock);
     const bool stops = w->of.poll.stop && w->of.poll.stop(w->of.poll.user, done);
