@@ -171,7 +171,7 @@ imgpar_status ip_sink_settle(ip_sink *sink, ip_error *err);
 typedef struct ip_row_codec {
     imgpar_status (*open)(const ip_source *s, ip_header *header, void **state, ip_error *err);
     imgpar_status (*read)(void *state, void *dst, ip_error *err); /* the next row */
-    imgpar_status (*end)(void *state, ip_error *err);             /* after the last one */
+    imgpar_status (*end)(void *state, ip_error *err);             /* after the last one; NULL: nothing follows */
     void (*close)(void *state);
 } ip_row_codec;
 extern const ip_row_codec ip_png_rows, ip_jpeg_rows, ip_npy_rows, ip_pnm_rows;

@@ -146,6 +146,7 @@ void ip_file_release(ip_file *file);
  *     if (all have been read) st = ip_row_reader_end(r, err);
  *     ip_row_reader_free(r);
  */
+enum { IP_PNG_WHOLE_BYTES = 64 << 20 }; /* a PNG of so many is read at once, at several times the rate (png_whole.h) */
 typedef struct ip_row_reader ip_row_reader;
 typedef struct ip_row_input {
     const ip_file *file; /* borrowed; NULL: bytes */

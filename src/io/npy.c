@@ -391,14 +391,7 @@ static imgpar_status next_row(void *state, void *dst, ip_error *err)
     return st;
 }
 
-static imgpar_status end_rows(void *state, ip_error *err)
-{
-    (void)state;
-    (void)err;
-    return IMGPAR_OK;
-}
-
-const ip_row_codec ip_npy_rows = { open_rows, next_row, end_rows, ip_free };
+const ip_row_codec ip_npy_rows = { open_rows, next_row, NULL, ip_free };
 
 /* ---- writing --------------------------------------------------------------------------------- */
 

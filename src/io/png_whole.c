@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { MOST_BYTES = 64 << 20, SIGNATURE_BYTES = 8, CHUNK_BYTES = 12 /* of one without data */, IHDR_BYTES = 13 };
+enum { SIGNATURE_BYTES = 8, CHUNK_BYTES = 12 /* of one without data */, IHDR_BYTES = 13 };
 
 /* The file's structure. */
 typedef struct whole {
@@ -144,7 +144,7 @@ bool ip_png_read_whole(const ip_source *s, ip_image *image, imgpar_status *statu
 {
     whole w = { .s = s, .image = image };
     *status = IMGPAR_OK;
-    if (image->size_bytes > MOST_BYTES || s->total > s->n) return false;
+    if (image->size_bytes > IP_PNG_WHOLE_BYTES || s->total > s->n) return false;
     const bool is_read = find_code(&w) && inflate_all(&w) && make_rows(&w, status, err);
     ip_free(w.joined);
     ip_free(w.rows);

@@ -335,14 +335,7 @@ static imgpar_status next_row(void *state, void *dst, ip_error *err)
     return read_row(m, dst);
 }
 
-static imgpar_status end_rows(void *state, ip_error *err)
-{
-    (void)state;
-    (void)err;
-    return IMGPAR_OK;
-}
-
-const ip_row_codec ip_pnm_rows = { open_rows, next_row, end_rows, close_rows };
+const ip_row_codec ip_pnm_rows = { open_rows, next_row, NULL, close_rows };
 
 /* ---- writing ------------------------------------------------------------------------- */
 

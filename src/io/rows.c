@@ -106,7 +106,7 @@ imgpar_status ip_row_reader_read(ip_row_reader *r, int64_t n, void *dst, ip_erro
 
 imgpar_status ip_row_reader_end(ip_row_reader *r, ip_error *err)
 {
-    imgpar_status st = r->codec->rows->end(r->state, err);
+    imgpar_status st = r->codec->rows->end ? r->codec->rows->end(r->state, err) : IMGPAR_OK;
     return st ? st : ip_row_reader_check(r, err);
 }
 

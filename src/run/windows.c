@@ -10,17 +10,13 @@
 #include "base/integers.h"
 #include "run/window.h"
 
-enum {
-    INFLATED_AT_ONCE_BYTES = 64 << 20
-}; /* of a PNG that one call inflates, at several times the rate (png_whole.h) */
-
 bool ip_evaluation_may_window(const evaluation *e, const ip_stage *s)
 {
     ip_source *source = s->node ? s->node->source : NULL;
     const uint64_t n = s->kind == IP_STAGE_SOURCE ? ip_stage_bytes(s) : 0;
     if (n == 0 || s->value || e->source_values[s->id] || !source || !source->has_rows || s->dims[0] != 1) return false;
     if (source->kind != IP_SOURCE_FILE && source->kind != IP_SOURCE_BLOB) return false;
-    if (source->format == IP_FORMAT_PNG && n <= INFLATED_AT_ONCE_BYTES) return false;
+    if (source->format == IP_FORMAT_PNG && n <= IP_PNG_WHOLE_BYTES) return false;
     if (atomic_load(&source->n_streamed) > 0 && n <= e->ctx->decoded.max_bytes) return false;
     return !ip_source_is_decoded(e->ctx, s->node);
 }
