@@ -12,6 +12,7 @@
 
 #include <check.h>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <imgpar.h>
 #include <math.h>
 #include <signal.h>
@@ -26,6 +27,15 @@
 static imgpar_context *ctx;
 static char folder[] = "/tmp/imgpar-stream-XXXXXX", path[64];
 static int n_kernels, n_polls, most_polls;
+static long n_processors; /* that there seem to be, so that as many threads encode; 0: those there are */
+
+long sysconf(int name)
+{
+    static long (*of_system)(int name);
+    if (name == _SC_NPROCESSORS_ONLN && n_processors) return n_processors;
+    if (!of_system) *(void **)&of_system = dlsym(RTLD_NEXT, "sysconf");
+    return of_system(name);
+}
 
 static void on_event(void *user, const imgpar_event *e)
 {
@@ -73,6 +83,8 @@ static int count_files(void)
 
 /* ---- the same bytes ----------------------------------------------------------------------------- */
 
+/* Whose PNG is about as large as its pixels. */
+#define NOISE "cast(make(1501, 4203, (x * x * 7919 + y * y * 104729 + x * y * 31 + c * 77) % 251, channels=3), u8)"
 #define PICTURE "make(1501, 1203, 128 + 60 * sin(x / 40.0 + c) + 50 * cos(y * 0.3 + x / 7.0), channels=3)"
 
 static const struct {
@@ -519,27 +531,65 @@ START_TEST(an_answer_to_stop_leaves_no_file)
 }
 END_TEST
 
+/* With PNG's threads waiting for rows beyond the ring. */
 START_TEST(a_disk_that_is_full_leaves_no_file)
 {
+    static const char *const endings[] = { "ppm", "png" };
     imgpar_options options = { .struct_size = sizeof options };
     struct rlimit before, few;
-    imgpar_array *a = picture_of("blur(cast(" PICTURE ", u8), 2)");
+    imgpar_array *a = picture_of(NOISE);
+    n_processors = 16;
     signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &before);
     few = before;
     few.rlim_cur = 1 << 20;
     char name[80];
-    snprintf(name, sizeof name, "%s/a.ppm", folder);
+    snprintf(name, sizeof name, "%s/a.%s", folder, endings[_i]);
     ck_assert_int_eq(imgpar_array_eval(a, NULL), IMGPAR_OK); /* the cache's files are written before */
     imgpar_array_release(a);
-    a = picture_of("blur(cast(" PICTURE ", u8), 2)");
+    a = picture_of(NOISE);
     setrlimit(RLIMIT_FSIZE, &few);
     const imgpar_status st = imgpar_save(a, name, &options);
     setrlimit(RLIMIT_FSIZE, &before);
+    n_processors = 0;
     ck_assert_int_eq(st, IMGPAR_E_IO);
     ck_assert_ptr_nonnull(strstr(imgpar_array_message(a), "save: "));
-    ck_assert_ptr_nonnull(strstr(imgpar_array_message(a), "a.ppm: File too large"));
+    ck_assert_ptr_nonnull(strstr(imgpar_array_message(a), ": File too large"));
     ck_assert_int_eq(count_files(), 0);
+    imgpar_array_release(a);
+}
+END_TEST
+
+START_TEST(a_folder_that_is_not_there_is_told_as_of_what_is_small)
+{
+    static const char *const texts[] = { "cast(make(64, 64, x), u8)", "cast(" PICTURE ", u8)" };
+    imgpar_array *a = picture_of(texts[_i]);
+    ck_assert_int_eq(imgpar_save(a, "/nodir/a.png", NULL), IMGPAR_E_IO);
+    ck_assert_str_eq(imgpar_array_message(a), "save: /nodir/a.png: No such file or directory");
+    imgpar_array_release(a);
+}
+END_TEST
+
+static void note_encoding(void *user, const imgpar_event *e)
+{
+    if (strcmp(e->kind, "encode") != 0) return;
+    ck_assert_msg(e->start_ms <= e->end_ms, "from %g to %g ms", e->start_ms, e->end_ms);
+    ++*(int *)user;
+}
+
+/* Several threads wait for rows at once. */
+START_TEST(encoding_begins_before_it_ends)
+{
+    int n = 0;
+    imgpar_options options = {
+        .struct_size = sizeof options, .format = "png", .settings = "level=1", .on_event = note_encoding, .user = &n
+    };
+    imgpar_array *a = picture_of("median(cast(make(2501, 2203, x * y, channels=3), u8), size=5)");
+    n_processors = 16;
+    const imgpar_status st = imgpar_save(a, path, &options);
+    n_processors = 0;
+    ck_assert_int_eq(st, IMGPAR_OK);
+    ck_assert_int_eq(n, 1);
     imgpar_array_release(a);
 }
 END_TEST
@@ -593,7 +643,9 @@ int main(void)
     tcase_add_test(tc, rows_are_uploaded_once_but_for_what_strips_share);
     tcase_add_loop_test(tc, every_failure_is_told_and_leaves_no_file, 0, 9);
     tcase_add_test(tc, an_answer_to_stop_leaves_no_file);
-    tcase_add_test(tc, a_disk_that_is_full_leaves_no_file);
+    tcase_add_loop_test(tc, a_disk_that_is_full_leaves_no_file, 0, 2);
+    tcase_add_loop_test(tc, a_folder_that_is_not_there_is_told_as_of_what_is_small, 0, 2);
+    tcase_add_test(tc, encoding_begins_before_it_ends);
     tcase_add_test(tc, what_looks_black_or_white_is_told);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -64,11 +64,17 @@ static imgpar_status take_all(crew *c, ip_error *err)
     return st;
 }
 
-static size_t count_threads(const ip_pieces *p)
+static size_t count_threads(size_t n_pieces)
 {
     const long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
     size_t n = n_processors < 1 ? 1 : n_processors > MOST_THREADS ? MOST_THREADS : (size_t)n_processors;
-    return n > p->n ? p->n : n;
+    return n > n_pieces ? n_pieces : n;
+}
+
+size_t ip_pieces_held(size_t n)
+{
+    const size_t n_slots = SLOTS_A_THREAD * count_threads(n);
+    return n < n_slots ? n : n_slots;
 }
 
 /* How many threads were started. Signals are the program's: none is delivered to these. */
@@ -100,12 +106,11 @@ imgpar_status ip_pieces_run(const ip_pieces *p, const char *what, ip_error *err)
     crew c = {
         .p = p, .lock = PTHREAD_MUTEX_INITIALIZER, .made = PTHREAD_COND_INITIALIZER, .taken = PTHREAD_COND_INITIALIZER
     };
-    const size_t n_threads = count_threads(p),
-                 n_wanted = p->n < SLOTS_A_THREAD * n_threads ? p->n : SLOTS_A_THREAD * n_threads;
+    const size_t n_wanted = ip_pieces_held(p->n);
     while (c.n_slots < n_wanted && (c.slot[c.n_slots] = p->slot_new(p->user)) != NULL)
         c.n_slots++;
     const bool has_memory = c.n_slots == n_wanted;
-    const imgpar_status st = has_memory ? run_on_threads(&c, n_threads, err) : ip_fail_memory(err, what);
+    const imgpar_status st = has_memory ? run_on_threads(&c, count_threads(p->n), err) : ip_fail_memory(err, what);
     for (size_t k = 0; k < c.n_slots; k++)
         p->slot_free(c.slot[k]);
     pthread_cond_destroy(&c.made);

@@ -21,6 +21,8 @@ typedef struct ip_pieces {
     imgpar_status (*take)(void *user, size_t piece, void *slot, ip_error *err);
 } ip_pieces;
 
+/* How many of n pieces are begun at most before the first of them is taken. */
+size_t ip_pieces_held(size_t n);
 /* Makes and takes all pieces; what take() said where it ended the work. what: for the message, "encoding png". */
 imgpar_status ip_pieces_run(const ip_pieces *p, const char *what, ip_error *err);
 

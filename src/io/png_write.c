@@ -17,7 +17,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { PIECE_BYTES = 512 << 10, PIECES_HELD = 4 };
+enum { PIECE_BYTES = 512 << 10 };
 enum { DEFAULT_LEVEL = 6, HEADER_BYTES = 2, SUM_BYTES = 4 /* of a zlib stream (RFC 1950) */ };
 
 typedef struct writer {
@@ -185,6 +185,7 @@ static void make_piece(void *user, size_t piece, void *made_in)
         memset(s->row[1], 0, w->row_bytes);
     for (size_t k = 0; begin + k < end && !s->lacks_rows; k++) {
         s->lacks_rows = !read_row(w, begin + k, s->row[k % 2]);
+        if (s->lacks_rows) return;
         ip_png_filter(s->row[k % 2], s->row[(k + 1) % 2], w->row_bytes, w->pixel_bytes, s->filtered + k * stride,
                       s->scratch);
     }
@@ -241,12 +242,12 @@ static void cut(writer *w)
         w->n_pieces > 1 && w->row_bytes < IP_DEFLATE_WINDOW ? IP_DEFLATE_WINDOW / (w->row_bytes + 1) + 1 : 0;
 }
 
-/* Enough for all threads to be busy; one piece with the rows before it would do. */
+/* Of all pieces that are begun, so that their threads end whether or not more is taken. */
 size_t ip_png_rows_held(const ip_picture *picture)
 {
     writer w = { .picture = *picture };
     cut(&w);
-    return PIECES_HELD * w.piece_rows + w.rows_before + 1;
+    return ip_pieces_held(w.n_pieces) * w.piece_rows + w.rows_before + 1;
 }
 
 static imgpar_status write_pixels(writer *w)

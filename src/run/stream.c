@@ -37,8 +37,9 @@ struct ip_stream {
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
     int64_t n_made, n_done; /* rows computed; rows that the encoder is done with */
-    bool stops, has_ended;  /* nothing more is computed; nothing more is encoded */
-    double waited_ms, busy_ms;
+    bool stops, has_ended;  /* rows are not told of any more; nothing more is encoded */
+    int n_waiting;          /* threads that wait for a row, since idle_since */
+    double idle_since, waited_ms, busy_ms;
     ip_error failure; /* of the encoder */
 };
 
@@ -55,12 +56,12 @@ static const void *wait_for_row(void *user, int64_t y)
     ip_stream *s = user;
     pthread_mutex_lock(&s->lock);
     if (s->n_made <= y && !s->stops) {
-        const double start = ip_now_ms();
+        if (s->n_waiting++ == 0) s->idle_since = ip_now_ms();
         while (s->n_made <= y && !s->stops)
             pthread_cond_wait(&s->changed, &s->lock);
-        s->waited_ms += ip_now_ms() - start;
+        if (--s->n_waiting == 0) s->waited_ms += ip_now_ms() - s->idle_since;
     }
-    const bool is_there = s->n_made > y;
+    const bool is_there = s->n_made > y && !s->stops;
     pthread_mutex_unlock(&s->lock);
     return is_there ? place_of(s, y) : NULL;
 }
@@ -76,11 +77,22 @@ static void rows_done(void *user, int64_t y)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* The encoder gets no more rows. */
+static void stop(ip_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->stops = true;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
 static imgpar_status put(void *user, const void *bytes, size_t n, ip_error *err)
 {
     ip_stream *s = user;
     s->n_bytes += n;
-    return ip_file_writer_put(s->file, bytes, n, err);
+    imgpar_status st = ip_file_writer_put(s->file, bytes, n, err);
+    if (st) stop(s); /* threads of the encoder may wait for rows */
+    return st;
 }
 
 static void *run_encoder(void *arg)
@@ -220,15 +232,6 @@ imgpar_status ip_stream_new(const ip_stream_of *of, ip_stream **out, ip_error *e
 }
 
 ip_row_taker *ip_stream_taker(ip_stream *s) { return &s->taker; }
-
-/* Rows that were not made will not be. */
-static void stop(ip_stream *s)
-{
-    pthread_mutex_lock(&s->lock);
-    s->stops = true;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
-}
 
 static void join(ip_stream *s)
 {

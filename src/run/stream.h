@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A result on its way into a file while it is computed: the evaluation puts strips of rows into a ring, a thread
- * encodes them from there, and what is encoded is written as it comes. Nothing holds the whole result. The file appears
- * under its name when all of it is there, or not at all.
+ * encodes them from there, and what is encoded is written as it comes. Nothing holds the whole result; what is written
+ * in place ("-", a FIFO, a device) is held encoded until all of it is there. A file appears under its name when all of
+ * it is there, or not at all.
  *
  *     ip_stream *s;
  *     st = ip_stream_new(&what, &s, err);
@@ -36,7 +37,7 @@ imgpar_status ip_stream_end(ip_stream *s, imgpar_status computed, size_t *n_byte
 /* Why encoding or writing failed; its status is IMGPAR_OK where they did not. After ip_stream_end(). */
 const ip_error *ip_stream_failure(const ip_stream *s);
 ip_look ip_stream_look(const ip_stream *s);
-/* How long the encoder was at work, in ms. */
+/* How long the encoder was at work, in ms: while none of its threads waited for a row. */
 double ip_stream_busy_ms(const ip_stream *s);
 void ip_stream_free(ip_stream *s); /* NULL is legal */
 
