@@ -326,23 +326,28 @@ const char *imgpar_path_format(const char *path)
 
 static bool warns(const imgpar_options *options) { return options && options->on_warning; }
 
+static imgpar_status warn_of_stream(imgpar_array *a, const target *t, ip_stream *s, ip_error *err)
+{
+    const ip_pixels pixels = pixels_of(a, NULL);
+    const ip_look look = ip_stream_look(s);
+    if (look != IP_LOOKS_FINE) warn_of_look(look, t->path, t->options);
+    return warns(t->options) ? warn_of_losses(&pixels, t->format, t->path, t->options, err) : IMGPAR_OK;
+}
+
 /* Ends what streamed into a file, and tells of it. */
 static imgpar_status end_stream(imgpar_array *a, const target *t, ip_stream *s, imgpar_status computed, ip_error *err)
 {
     ip_runner runner;
     size_t n;
     ip_runner_init(&runner, NULL, t->options);
-    imgpar_status st = ip_stream_end(s, computed, &n, err);
+    imgpar_status st = computed ? computed : warn_of_stream(a, t, s, err); /* what fails now leaves no file */
+    st = ip_stream_end(s, st, &n, err);
     if (st) return st;
-    const ip_pixels pixels = pixels_of(a, NULL);
-    const ip_look look = ip_stream_look(s);
-    if (look != IP_LOOKS_FINE) warn_of_look(look, t->path, t->options);
-    if (warns(t->options)) st = warn_of_losses(&pixels, t->format, t->path, t->options, err);
     atomic_fetch_add(&a->ctx->encodes, 1);
     ip_runner_event(&runner, "encode", ip_format_name(t->format), ip_now_ms() - ip_stream_busy_ms(s), array_bytes(a),
                     n);
     ip_runner_event(&runner, "write", t->path, ip_now_ms(), 0, n);
-    return st;
+    return IMGPAR_OK;
 }
 
 /* Computes a and saves it on the way, strip by strip; where that is not worth it, *value is what was computed. */
