@@ -2,9 +2,9 @@
 #include "io/pieces.h"
 
 #include "base/alloc.h"
+#include "base/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -77,16 +77,12 @@ size_t ip_pieces_held(size_t n)
     return n < n_slots ? n : n_slots;
 }
 
-/* How many threads were started. Signals are the program's: none is delivered to these. */
+/* How many threads were started. */
 static size_t start_threads(crew *c, pthread_t *thread, size_t n_threads)
 {
     size_t n = 0;
-    sigset_t all, own;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &own); /* threads inherit it */
-    while (n < n_threads && pthread_create(&thread[n], NULL, run_thread, c) == 0)
+    while (n < n_threads && ip_thread_start(&thread[n], run_thread, c))
         n++;
-    pthread_sigmask(SIG_SETMASK, &own, NULL);
     return n;
 }
 

@@ -2,6 +2,7 @@
 #include "run/jobs.h"
 
 #include "base/alloc.h"
+#include "base/thread.h"
 #include "base/wait.h"
 
 #include <errno.h>
@@ -166,7 +167,7 @@ static imgpar_status start(crew *c, hand *h, ip_job *job)
     pthread_mutex_lock(&c->lock);
     c->n_running++;
     pthread_mutex_unlock(&c->lock);
-    h->is_started = !ip_fault(IP_FAULT_ALLOC) && pthread_create(&h->thread, NULL, work, h) == 0;
+    h->is_started = !ip_fault(IP_FAULT_ALLOC) && ip_thread_start(&h->thread, work, h);
     if (h->is_started) return IMGPAR_OK;
     pthread_mutex_lock(&c->lock);
     c->n_running--;

@@ -3,12 +3,12 @@
 
 #include "base/alloc.h"
 #include "base/integers.h"
+#include "base/thread.h"
 #include "base/wait.h"
 #include "run/progress.h"
 
 #include <assert.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 enum {
@@ -126,12 +126,8 @@ static imgpar_status wait_polled(ip_stream *s, ip_error *err)
 
 static bool start_encoder(ip_stream *s)
 {
-    sigset_t all, own; /* signals are the program's */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &own);
     s->started_ms = ip_now_ms();
-    s->is_running = pthread_create(&s->encoder, NULL, run_encoder, s) == 0;
-    pthread_sigmask(SIG_SETMASK, &own, NULL);
+    s->is_running = ip_thread_start(&s->encoder, run_encoder, s);
     return s->is_running;
 }
 

@@ -3,11 +3,11 @@
 
 #include "base/alloc.h"
 #include "base/integers.h"
+#include "base/thread.h"
 #include "base/wait.h"
 #include "run/launch.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 enum {
@@ -97,11 +97,7 @@ static bool is_stopped(void *user, double done)
 
 static void start_thread(ip_window *w)
 {
-    sigset_t all, own; /* signals are the program's */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &own);
-    w->is_running = pthread_create(&w->thread, NULL, run_thread, w) == 0; /* without it rows wait to be asked for */
-    pthread_sigmask(SIG_SETMASK, &own, NULL);
+    w->is_running = ip_thread_start(&w->thread, run_thread, w); /* without it rows wait to be asked for */
 }
 
 static void end_thread(ip_window *w)
