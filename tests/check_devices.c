@@ -762,6 +762,45 @@ START_TEST(a_file_that_one_device_begins_another_ends)
 }
 END_TEST
 
+static int lose_room(void *user, double done)
+{
+    (void)user;
+    if (done > 0.5) ip_device_limit(ctx->devices.list[1], 256);
+    return 0;
+}
+
+START_TEST(a_file_goes_on_with_the_row_at_which_room_was_lost)
+{
+    enum { H = 3100, W = 1100 };
+    const imgpar_options options = { .struct_size = sizeof options, .format = "npy", .poll = lose_room };
+    char path[] = "/tmp/imgpar-devices-XXXXXX";
+    void *whole;
+    size_t n_whole, n;
+    close(mkstemp(path));
+    pretend(2);
+    imgpar_array *image = image_of(ctx, H, W), *a = apply("cast($1, f64)", image);
+    place("0");
+    ck_assert_int_eq(
+        imgpar_encode(a, &(imgpar_options){ .struct_size = sizeof options, .format = "npy" }, &whole, &n_whole),
+        IMGPAR_OK);
+    imgpar_array_release(a);
+    place("1");
+    const uint64_t before[] = { kernels_of(0), kernels_of(1) };
+    a = apply("cast($1, f64)", image);
+    ck_assert_msg(!imgpar_save(a, path, &options), "%s", imgpar_array_message(a));
+    ck_assert_uint_gt(kernels_of(0), before[0]);
+    ck_assert_uint_gt(kernels_of(1), before[1]);
+    void *bytes = file_bytes(path, &n);
+    ck_assert_uint_eq(n, n_whole);
+    ck_assert_mem_eq(bytes, whole, n);
+    free(bytes);
+    imgpar_free(whole);
+    imgpar_array_release(a);
+    imgpar_array_release(image);
+    unlink(path);
+}
+END_TEST
+
 static int stop_at_once(void *user, double done)
 {
     (void)done;
@@ -913,6 +952,7 @@ int main(void)
     tcase_add_test(t, all_is_every_device);
     tcase_add_test(t, what_one_device_has_no_room_for_another_does);
     tcase_add_test(t, a_file_that_one_device_begins_another_ends);
+    tcase_add_test(t, a_file_goes_on_with_the_row_at_which_room_was_lost);
     tcase_add_test(t, an_interrupted_evaluation_stops_on_all_devices);
     tcase_add_loop_test(t, any_call_may_fail, 0, 4);
     tcase_add_loop_test(t, opening_may_fail_at_any_call, 0, 2);
