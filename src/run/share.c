@@ -333,11 +333,11 @@ typedef struct batch {
 } batch;
 
 /* A device that takes items. */
-typedef struct taker {
+typedef struct worker {
     ip_job job;
     batch *batch;
     size_t device;
-} taker;
+} worker;
 
 static double item_bytes(const ip_groups *g, size_t item)
 {
@@ -376,17 +376,17 @@ static bool take(batch *b, size_t device, size_t *item)
 
 static imgpar_status run_items(ip_job *job, const imgpar_options *options, ip_error *err)
 {
-    const taker *t = (const taker *)job;
-    batch *b = t->batch;
+    const worker *w = (const worker *)job;
+    batch *b = w->batch;
     imgpar_status st = IMGPAR_OK;
-    for (size_t item; !st && take(b, t->device, &item);) {
+    for (size_t item; !st && take(b, w->device, &item);) {
         const size_t at = b->groups->first[item];
         const ip_request q = { .arrays = b->groups->arrays + at,
                                .n = b->groups->first[item + 1] - at,
                                .options = options };
         ip_evaluation *e;
-        st = ip_evaluation_new(b->ctx, b->ctx->devices.list[t->device], &q, &e, err);
-        if (!st) st = run_whole(b->ctx, &q, e, t->device, true, b->values + at, err);
+        st = ip_evaluation_new(b->ctx, b->ctx->devices.list[w->device], &q, &e, err);
+        if (!st) st = run_whole(b->ctx, &q, e, w->device, true, b->values + at, err);
     }
     return st;
 }
@@ -413,15 +413,15 @@ static imgpar_status give_out(batch *b, ip_error *err)
     return IMGPAR_OK;
 }
 
-static imgpar_status run_takers(batch *b, const imgpar_options *options, ip_error *err)
+static imgpar_status run_workers(batch *b, const imgpar_options *options, ip_error *err)
 {
-    taker takers[IP_MAX_DEVICES];
+    worker workers[IP_MAX_DEVICES];
     ip_job *jobs[IP_MAX_DEVICES];
     size_t n = 0;
     for (size_t k = 0; k < b->ctx->devices.n; k++) {
         if (b->shares[k] <= 0) continue;
-        takers[n] = (taker){ .job = { run_items, b->shares[k] }, .batch = b, .device = k };
-        jobs[n] = &takers[n].job;
+        workers[n] = (worker){ .job = { run_items, b->shares[k] }, .batch = b, .device = k };
+        jobs[n] = &workers[n].job;
         n++;
     }
     return ip_jobs_run(jobs, n, options, err);
@@ -440,7 +440,7 @@ static imgpar_status run_batch(imgpar_context *ctx, const ip_request *q, const i
     for (size_t item = 0; item < groups->n; item++)
         b.remaining += item_bytes(groups, item);
     if (ip_devices_are_placed(&ctx->devices)) st = give_out(&b, err);
-    if (!st) st = run_takers(&b, q->options, err);
+    if (!st) st = run_workers(&b, q->options, err);
     pthread_mutex_destroy(&b.lock);
     for (size_t k = 0; k < q->n; k++)
         values[groups->was[k]] = b.values[k];
