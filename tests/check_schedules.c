@@ -297,6 +297,10 @@ static const shape shapes[] = {
       IMGPAR_U8, 3, 395, 11, 0 },
     { "t = cast(reshape(cumsum(make(256, 1, x * 300), axis=1), [256]) % 65521, u16)\nboxblur(take(t, $1), 3)",
       IMGPAR_U8, 1, 61, 37, 0 },
+    /* whose indices are copies of what is kept */
+    { "t = cast(reshape(cumsum(make(256, 1, x), axis=1), [256]) % 251, u8)\ng = boxblur($1, 3)\n"
+      "boxblur(take(t, repeat(g, 4, axis=2)), 3) + repeat(boxblur(g, 3), 4, axis=2)",
+      IMGPAR_U8, 1, 61, 37, 0 },
     /* maps of what is looked up, in a table that is computed and in one that is not; beyond its ends */
     { "t = reshape(cumsum(cast(histogram($1), i32), axis=1), [256])\nmin(take(t, $1) * 0.113, 255)", IMGPAR_U8, 1, 300,
       70, 0 },

@@ -68,9 +68,10 @@ void ip_emit_lookup_row(ip_emit *e, const ip_columns *c)
     memcpy(index.dims, c->stage->dims, sizeof index.dims);
     ip_emit_plain_row(e, &(ip_columns){ .stage = &index,
                                         .body = ip_x_cast(e->ir, index.dtype, c->body->arg[2]),
-                                        .target = ip_text(e->ir, "(%s - %s * %d)", indices, q, e->channels),
+                                        .target = indices,
                                         .from = q,
-                                        .to = end });
+                                        .to = end,
+                                        .first = ip_text(e->ir, "%s * %d", q, e->channels) });
     ip_s_add(e->ir, e->block, IP_S_LET, "int", n, ip_text(e->ir, "(%s - %s) * %d", end, q, e->channels));
     look_up_block(e, c, indices, ip_text(e->ir, "%s * %d", q, e->channels), n);
     ip_emit_leave(e, mark);

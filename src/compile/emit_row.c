@@ -218,6 +218,12 @@ ip_stmt *ip_emit_vectors(ip_emit *e, const char *var, const char *from, const ch
     return add_vectors(e, var, from, to, width, 0);
 }
 
+static void store_element(ip_emit *e, const ip_columns *c, const char *index, const char *value)
+{
+    if (c->first) index = ip_text(e->ir, "%s - %s", index, c->first);
+    ip_emit_store(e, c->stage, c->target, index, value);
+}
+
 static void compute_flat(ip_emit *e, const ip_columns *c)
 {
     ip_stmt *loop = ip_emit_vectors(e, "i", ip_text(e->ir, "%s * %d", c->from, e->channels),
@@ -225,7 +231,7 @@ static void compute_flat(ip_emit *e, const ip_columns *c)
     ip_mark mark = ip_emit_enter(e, loop);
     e->flat = "i";
     ip_emit_count_uses(e, (ip_expr *[]){ c->body }, 1);
-    ip_emit_store(e, c->stage, c->target, "i", ip_emit_value(e, c->body));
+    store_element(e, c, "i", ip_emit_value(e, c->body));
     e->flat = NULL;
     ip_emit_leave(e, mark);
 }
@@ -289,7 +295,7 @@ static void compute_pixels(ip_emit *e, const ip_columns *c)
     for (int k = 0; k < channels.n; k++)
         values[k] = (channels.n > 1 ? ip_emit_variable : ip_emit_value)(e, channels.bodies[k]);
     for (int k = 0; k < channels.n; k++)
-        ip_emit_store(e, c->stage, c->target, ip_emit_pixel_index(e, "x", k), values[k]);
+        store_element(e, c, ip_emit_pixel_index(e, "x", k), values[k]);
     ip_emit_leave_channels(e, &channels);
     e->coord[2] = NULL;
     ip_emit_leave(e, mark);
@@ -453,5 +459,5 @@ static void emit_segment(ip_emit *e, const ip_placed *p, const ip_segment *segme
 void ip_emit_row(ip_emit *e, const ip_placed *p, const ip_segment *segment, const char *xa, const char *xb,
                  const char *row, const char *first)
 {
-    emit_segment(e, p, segment, &(ip_columns){ p->stage, NULL, "out", xa, xb }, row, first);
+    emit_segment(e, p, segment, &(ip_columns){ .stage = p->stage, .target = "out", .from = xa, .to = xb }, row, first);
 }

@@ -33,11 +33,12 @@ typedef struct ip_match {
     const ip_stage *columns, *factors;    /* tables of columns and of weights: emit_stretch.c, Note [Stretching] */
 } ip_match;
 
-/* Columns from..to of a row of a stage, as body says, which go to target; text. */
+/* Columns from..to of a row of a stage, as body says, which go to target; text. With `first` target is no row but an
+ * array of the work-item, which begins with that element of the row. */
 typedef struct ip_columns {
     const ip_stage *stage;
     ip_expr *body;
-    const char *target, *from, *to;
+    const char *target, *from, *to, *first;
 } ip_columns;
 
 struct ip_idiom {
