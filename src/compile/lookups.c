@@ -61,7 +61,8 @@ static bool takes_maps(const ip_stage *t) { return t->kind == IP_STAGE_MAP || t-
 static ip_expr *put_element(ip_ir *ir, ip_expr *x, void *user)
 {
     ip_stage *const *tables = user; /* what was looked up, and the table */
-    return x->op == IP_X_LOAD && x->source == tables[0] ? ip_x_beside(ir, tables[1], 0, IP_BORDER_NONE) : x;
+    bool is_own = x->op == IP_X_LOAD && x->source == tables[0] && x->uses;
+    return is_own ? ip_x_beside(ir, tables[1], 0, IP_BORDER_NONE) : x;
 }
 
 /* A stage of dims that stands before `reader`. */
