@@ -289,6 +289,54 @@ START_TEST(many_values_are_added_block_by_block_the_same_everywhere)
 }
 END_TEST
 
+/* As the row's formula says: blocks of 16384 values, or of two for each element of base, are summed from 0, and their
+ * sums added to base. */
+static void add_in_order(float *base, int m, const int32_t *at, const float *values, int n)
+{
+    const int block = m > 8192 ? 2 * m : 16384;
+    float *sums = malloc((size_t)m * sizeof *sums);
+    for (int first = 0; first < n; first += block) {
+        for (int j = 0; j < m; j++)
+            sums[j] = 0;
+        for (int k = first; k < n && k < first + block; k++)
+            sums[at[k]] += values[k];
+        for (int j = 0; j < m; j++)
+            base[j] += sums[j];
+    }
+    free(sums);
+}
+
+START_TEST(floats_are_added_in_the_order_that_the_formula_tells)
+{
+    enum { MOST = 9001, N = 60001 };
+    static const int elements[] = { 5, 3001, MOST };
+    static float base[MOST], want[MOST], values[N];
+    static int32_t at[N];
+    const int m = elements[_i];
+    for (int j = 0; j < m; j++)
+        want[j] = base[j] = 1 / (float)(j + 3);
+    for (int k = 0; k < N; k++) {
+        at[k] = (int32_t)(k * 7919LL % m);
+        values[k] = (float)(k % 1009) / (float)(k % 97 + 7);
+    }
+    add_in_order(want, m, at, values, N);
+    imgpar_array *in[] = { imgpar_array_from_data(ctx, IMGPAR_F32, 1, (int64_t[]){ m }, base),
+                           imgpar_array_from_data(ctx, IMGPAR_I32, 1, (int64_t[]){ N }, at),
+                           imgpar_array_from_data(ctx, IMGPAR_F32, 1, (int64_t[]){ N }, values) };
+    for (int is_ref = 0; is_ref < 2; is_ref++) {
+        ck_assert_int_eq(imgpar_context_set(ctx, "schedule", is_ref ? "ref" : "auto"), IMGPAR_OK);
+        imgpar_array *sum = imgpar_scatter_add(in[0], in[1], in[2]);
+        memset(base, 0, sizeof base);
+        ck_assert_msg(imgpar_array_read(sum, base, (size_t)m * sizeof *base) == IMGPAR_OK, "%s",
+                      imgpar_array_message(sum));
+        ck_assert_msg(memcmp(base, want, (size_t)m * sizeof *base) == 0, "onto %d elements, ref %d", m, is_ref);
+        imgpar_array_release(sum);
+    }
+    for (int k = 0; k < 3; k++)
+        imgpar_array_release(in[k]);
+}
+END_TEST
+
 START_TEST(a_histogram_is_a_scatter_of_ones)
 {
     nd a = nd_new(IMGPAR_U8, "61x47"), ones = nd_new(IMGPAR_U32, "1"), none = nd_new(IMGPAR_U32, "256"),
@@ -477,6 +525,7 @@ int main(void)
     tcase_add_loop_test(c, values_are_placed_among_edges_in_every_dtype, 0, IMGPAR_COMPLEX64);
     tcase_add_loop_test(c, values_are_added_where_they_belong_in_every_dtype, 0, IMGPAR_COMPLEX64);
     tcase_add_test(c, many_values_are_added_block_by_block_the_same_everywhere);
+    tcase_add_loop_test(c, floats_are_added_in_the_order_that_the_formula_tells, 0, 3);
     tcase_add_test(c, a_histogram_is_a_scatter_of_ones);
     tcase_add_loop_test(c, weights_are_summed_by_bin_in_every_dtype, 0, IMGPAR_COMPLEX64);
     tcase_add_test(c, of_no_elements_there_are_none);
