@@ -76,6 +76,10 @@ static real turned_over(const nd *in, const int64_t *i) /* at($1, 8.25 - y * 1.5
 {
     return between(in, 8.25L - 1.5L * (real)i[0], 0.75L * (real)i[1] - 2, i[2], reflected);
 }
+static real moved_by_a_fold(const nd *in, const int64_t *i)
+{
+    return between(in, (real)i[0] / 2, (real)i[1] + 0.5L, i[2], cut);
+}
 static real wrapped_around(const nd *in, const int64_t *i) /* at($1, y + x / 4, x * 0.5 + 6, border=wrap) */
 {
     return between(in, (real)i[0] + (real)i[1] / 4, 0.5L * (real)i[1] + 6, i[2], wrapped);
@@ -272,6 +276,16 @@ static const nd_case of_small[] = {
       3,
       { 14, 3, 3 },
       few_of_a_row,
+      0x1p-20L,
+      NULL },
+    { "at", /* a fold whose levels, written out, would be a million loads */
+      "m = maxval(make(1000000, 1, x div 999999), axis=1, keepdims=true)\n"
+      "at($1, y / 2, x + m / 2, filter=linear)",
+      { 3 },
+      { { 7, 9, 3 } },
+      3,
+      { 7, 9, 3 },
+      moved_by_a_fold,
       0x1p-20L,
       NULL },
     { "at",

@@ -36,7 +36,7 @@ typedef struct reading {
 
 static const double far_away = 0x1p30; /* positions are limited to it, so that neighbours stay in 32 bits */
 
-/* Input k's element as an i32 that is not far away; of floats floor(v + shift). */
+/* v as an i32 that is not far away; of floats floor(v + shift). */
 static ip_expr *position(ip_lower *l, ip_expr *v, double shift)
 {
     imgpar_dtype f = ip_float_for(v->dtype);
@@ -108,16 +108,29 @@ static ip_expr *put_coordinates(ip_ir *ir, ip_expr *x, void *user)
     return x->op == IP_X_COORD ? index[x->axis] : x;
 }
 
-/* Maps that are read are written out, as inlining would, a few of them one within the other. */
-static ip_expr *written_out(ip_ir *ir, ip_expr *x, void *user)
+/* Maps that are read are written out, as inlining would, `depth` of them one within the other. A fold along an axis is
+ * levels of maps, 16 loads in each, so all of them share a budget of expressions: 0 where something is left that is
+ * not known before it runs. */
+typedef struct writing {
+    int depth, *budget;
+} writing;
+
+static bool may_be_written(ip_ir *ir, const ip_expr *load, const writing *w)
 {
     enum { LARGE = 64 };
-    int depth = *(int *)user - 1;
-    if (x->op != IP_X_LOAD || x->border != IP_BORDER_NONE || x->source->kind != IP_STAGE_MAP ||
-        x->source->dtype == IMGPAR_F16 || depth < 0 || ip_x_size(ir, x->source->body) > LARGE)
-        return x;
+    return load->border == IP_BORDER_NONE && load->source->kind == IP_STAGE_MAP && load->source->dtype != IMGPAR_F16 &&
+           w->depth > 0 && ip_x_size(ir, load->source->body) <= LARGE;
+}
+
+static ip_expr *written_out(ip_ir *ir, ip_expr *x, void *user)
+{
+    const writing *w = user;
+    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || *w->budget == 0) return x;
+    int size = may_be_written(ir, x, w) ? ip_x_size(ir, x->source->body) : *w->budget;
+    *w->budget -= size < *w->budget ? size : *w->budget;
+    if (*w->budget == 0) return x;
     ip_expr *body = ip_x_map(ir, x->source->body, put_coordinates, x->arg);
-    return ip_x_map(ir, body, written_out, &depth);
+    return ip_x_map(ir, body, written_out, &(writing){ w->depth - 1, w->budget });
 }
 
 static ip_span hull(ip_span a, int64_t i) { return (ip_span){ i < a.lo ? i : a.lo, i > a.hi ? i : a.hi }; }
@@ -126,11 +139,12 @@ static ip_span hull(ip_span a, int64_t i) { return (ip_span){ i < a.lo ? i : a.l
  * runs. */
 static bool list_positions(ip_lower *l, ip_expr *v, int axis, positions *p)
 {
-    enum { DEPTH = 8 };
+    enum { DEPTH = 8, MOST_EXPRESSIONS = 4000 };
     imgpar_dtype w = ip_float_for(l->in[0]->dtype);
+    int budget = MOST_EXPRESSIONS;
     if (!ip_dtype(v->dtype)->is_float) return false;
-    v = ip_x_map(l->ir, v, written_out, &(int){ DEPTH });
-    if (v->uses & ~(1u << axis)) return false;
+    v = ip_x_map(l->ir, v, written_out, &(writing){ DEPTH, &budget });
+    if (budget == 0 || v->uses & ~(1u << axis)) return false;
     *p = (positions){ .n = l->dims[axis], .span = { INT32_MAX, INT32_MIN } };
     p->at = ip_ir_alloc(l->ir, (size_t)p->n, sizeof *p->at);
     char *fractions = ip_ir_alloc(l->ir, (size_t)p->n, ip_dtype(w)->size_bytes);
@@ -191,7 +205,7 @@ static ip_expr *column(ip_lower *l, const positions *p, int j, const reading *r)
     return inside ? in_table(l, inside, p->n, (ip_span){ 0, n - 1 }, x) : x;
 }
 
-/* Both passes; NULL: they do not fit, or do not pay. */
+/* Both passes; false: they do not fit, or do not pay. */
 static bool read_in_passes(ip_lower *l, ip_expr *y, ip_expr *x, const reading *r, ip_expr *result[2])
 {
     enum { PART = 2 };
