@@ -209,6 +209,20 @@ START_TEST(a_fold_may_be_part_of_another)
 }
 END_TEST
 
+START_TEST(a_map_may_have_any_number_of_neighbourhoods)
+{
+    enum { MANY = 1200 };
+    float out[N];
+    imgpar_x a = imgpar_x_array(map, array), taps = imgpar_x_taps(a, (int[]){ 0, 0 }, 2);
+    for (int k = 1; k < MANY; k++)
+        taps = imgpar_x_taps(a, (int[]){ 0, 0 }, 2);
+    read_back(imgpar_x_fold(taps, imgpar_x_tap(taps, a, IMGPAR_BORDER_REPLICATE), IMGPAR_FOLD_MAX), IMGPAR_F32, out,
+              sizeof out);
+    for (int k = 0; k < N; k++)
+        ck_assert_double_eq(out[k], in[k]);
+}
+END_TEST
+
 START_TEST(neighbourhoods_that_do_not_fit_are_errors)
 {
     imgpar_x a = imgpar_x_array(map, array), taps = imgpar_x_taps(a, (int[]){ 1, 1 }, 2);
@@ -279,6 +293,7 @@ int main(void)
     tcase_add_test(c, an_expression_is_one_kernel);
     tcase_add_test(c, neighbourhoods_are_folded);
     tcase_add_test(c, a_fold_may_be_part_of_another);
+    tcase_add_test(c, a_map_may_have_any_number_of_neighbourhoods);
     tcase_add_test(c, neighbourhoods_that_do_not_fit_are_errors);
     tcase_add_test(c, errors_are_passed_on);
     tcase_add_test(c, a_map_holds_any_number_of_expressions);
