@@ -9,9 +9,10 @@
  * lanes. Not what is asked for, and what hand-written kernels read, whose dtypes are promised.
  *
  * Note [Deciding by values]
- * Numbers that the user wrote are arguments, of which a program knows a range. Two forms are worth a program of their
- * own for one value: (a + b + 1) >> 1, which is one instruction of 8 and 16 bits (IP_X_MEAN) and has as many bits as a
- * and b, and a * 0 + b, with which b gets the shape of a.
+ * Numbers that the user wrote are arguments, of which a program knows a range. Three forms are worth a program of their
+ * own for some values: (a + b + 1) >> 1, which is one instruction of 8 and 16 bits (IP_X_MEAN) and has as many bits as
+ * a and b; a * 0 + b, with which b gets the shape of a; and a >> n, which is computed in 8 or 16 bits if n is below
+ * them, as counts are taken modulo the width (shifts_alike()).
  */
 #include "base/dtype.h"
 #include "compile/passes.h"

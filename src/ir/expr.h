@@ -158,7 +158,8 @@ ip_expr *ip_x_param_of(ip_ir *ir, const ip_expr *number, double lo, double hi);
 /* extent is the domain's size along axis, for the range only (in two classes: up to 32768, more). */
 ip_expr *ip_x_coord(ip_ir *ir, int axis, int64_t extent);
 ip_expr *ip_x_acc(ip_ir *ir, int which, imgpar_dtype dtype);
-/* The border rule is left out, and the value outside, where ranges tell that all indices are inside. */
+/* The border rule is left out, and the value outside, where ranges tell that all indices are inside. So a program may
+ * depend on the size of what it reads: a[i] of bytes i is one program for 256 elements or more, another for fewer. */
 ip_expr *ip_x_load(ip_ir *ir, struct ip_stage *source, ip_expr *const index[4], int border, ip_expr *outside);
 /* The element of source that is so many columns beside the own one. */
 ip_expr *ip_x_beside(ip_ir *ir, struct ip_stage *source, int by, int border);

@@ -42,6 +42,8 @@ static int made_of(const imgpar_array *a, int depth)
  *     moved, x - left;
  *   - 0 where positions are compared with it, as they are never less;
  *   - white in white - a, which so has as many bits as a.
+ * Of sizes it knows whether the range of an index lies within what is read (ip_x_load()): bytes that index a row of 256
+ * elements have no border rule, those that index one of 255 have.
  */
 static bool is_division(int fn) { return fn == IP_FN_IDIV || fn == IP_FN_MOD; }
 static bool is_shift(int fn) { return fn == IP_FN_SHL || fn == IP_FN_SHR; }
