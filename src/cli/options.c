@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -238,6 +239,7 @@ static int operands(options *o, int n, char **words)
 int check_format(const char *output, const char *format)
 {
     char as_path[32];
+    struct stat found;
     snprintf(as_path, sizeof as_path, "x.%s", format ? format : "");
     const char *named = imgpar_path_format(as_path), *ending = imgpar_path_format(output);
     if (named && ending && strcmp(named, ending) != 0)
@@ -246,6 +248,8 @@ int check_format(const char *output, const char *format)
         return EXIT_DONE;
     else if (strcmp(output, "-") == 0)
         complain("-o - needs a format: --format=png, jpeg, npy or pnm");
+    else if (stat(output, &found) == 0 && S_ISDIR(found.st_mode))
+        complain("-o %s is a folder; of files -o '%s/{name}.png' names what is written there", output, output);
     else
         complain("-o %s: its ending tells no format; .png .jpg .npy .pnm .ppm .pgm .pam do, or --format", output);
     return EXIT_USAGE;
