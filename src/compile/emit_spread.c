@@ -38,7 +38,8 @@ const char *ip_emit_spread_row(ip_emit *e, const ip_columns *c)
 {
     const ip_stage *s = c->stage;
     ip_expr *last, *value = shared_part(c->body, e->channels, &last);
-    bool may = !c->first && ip_emit_calls_helpers(e) && (e->channels == 2 || e->channels == 4) && has_function(s->dtype);
+    bool may =
+        !c->first && ip_emit_calls_helpers(e) && (e->channels == 2 || e->channels == 4) && has_function(s->dtype);
     if (!may || !value || !reads_kept_row(e, value, s->dtype)) return c->from;
     const char *spread = ip_text(e->ir, "spread%d", e->n_values++), *row = ip_emit_row_pointer(e, value);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", spread,
