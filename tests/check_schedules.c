@@ -4,8 +4,8 @@
  * check_matrix.c compares with independent ones). It is what runs on other OpenCL implementations, under Oclgrind and
  * with limits that no device here has (.ci/run), so programs are few and images small. And what --explain says of it.
  * The quick tier, where most of the time goes into compiling, has each row that a pin names and every second other one
- * in the device's own schedule and in `rows`, and every second row in one of the others by turns; the full one has all
- * rows in all of them.
+ * in the device's own schedule and in `rows`, and the rest in one of the other schedules by turns, so each row runs.
+ * The full one has all rows in all of them.
  *
  * IMGPAR_TEST_WITHOUT: words, separated by commas; kernels in whose text one occurs are left out, and schedules of that
  * name. IMGPAR_TEST_DISTINCT: each program runs once: what an earlier row, or another schedule of this one, has run is
@@ -391,7 +391,7 @@ static bool is_its_turn(int row, size_t way)
 {
     if (test_tier_is_full()) return true;
     if (way < N_ALWAYS) return row % 2 == 0 || is_pinned(&shapes[row]);
-    return (size_t)row % (2 * (N_WAYS - N_ALWAYS)) == way - N_ALWAYS;
+    return row % 2 == 1 && (size_t)row / 2 % (N_WAYS - N_ALWAYS) == way - N_ALWAYS;
 }
 
 /* One of the words in a variable of the environment occurs in the text. */
