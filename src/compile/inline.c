@@ -471,6 +471,14 @@ static void inline_into(inlining *in, ip_stage *s)
     in->n_loads[s->id] = loads_of(ir, s);
 }
 
+/* Whether a stage that several read has one reader now. */
+static bool has_lost_readers(const inlining *in)
+{
+    for (int k = 0; k < in->ir->n_stages; k++)
+        if (in->was_shared[k] && in->n_readers[k] == 1) return true;
+    return false;
+}
+
 /* Whether anything was put into its reader. */
 static bool inline_once(inlining *in)
 {
@@ -488,6 +496,7 @@ static bool inline_once(inlining *in)
     for (int k = 0; k < ir->n_stages && in->round == 0; k++)
         in->was_shared[k] = in->n_readers[k] > 1;
     in->n_inlined = 0;
+    if (in->round > 0 && !has_lost_readers(in)) return false;
     for (int k = 0; k < ir->n_stages && !ir->failed; k++)
         if (in->is_live[k] && ip_stage_computes(ir->stages[k])) inline_into(in, ir->stages[k]);
     return in->n_inlined > 0;
