@@ -25,9 +25,9 @@ static ip_expr *lookup_of(const ip_stage *s)
     ip_expr *load = s->kind == IP_STAGE_MAP ? s->body : NULL;
     if (!load || load->op != IP_X_LOAD || load->border == IMGPAR_BORDER_CONSTANT) return NULL;
     const ip_stage *t = load->source;
-    bool is_kept = t->kind != IP_STAGE_TABLE && t->dtype != IMGPAR_F16 && s->dtype == t->dtype;
+    bool has_dtype = t->kind != IP_STAGE_TABLE && t->dtype != IMGPAR_F16 && s->dtype == t->dtype;
     double n = ip_dims_count(t->dims);
-    return is_kept && n > 0 && n <= MOST && n * FEWER <= ip_dims_count(s->dims) ? load : NULL;
+    return has_dtype && n > 0 && n <= MOST && n * FEWER <= ip_dims_count(s->dims) ? load : NULL;
 }
 
 typedef struct search {
@@ -70,10 +70,13 @@ static ip_stage *new_before(ip_ir *ir, const ip_stage *reader, const int64_t dim
 {
     ip_stage *made = ip_stage_new(ir, IP_STAGE_MAP, reader->dtype, dims, reader->node);
     if (!made) return NULL;
-    for (int k = made->id; k > reader->id; k--) {
+    const int place = reader->id;
+    for (int k = made->id; k > place; k--) {
         ir->stages[k] = ir->stages[k - 1];
         ir->stages[k]->id = k;
     }
+    ir->stages[place] = made;
+    made->id = place;
     return made;
 }
 
@@ -84,11 +87,8 @@ static void look_up_map(ip_ir *ir, ip_stage *s)
     if (found.fits) ip_x_descend(ir, s->body, look, &found);
     ip_expr *load = found.fits && found.lookup ? lookup_of(found.lookup) : NULL;
     if (!load || (!takes_maps(load->source) && ip_x_size(ir, s->body) < LEAST_OPERATIONS)) return;
-    int place = s->id;
     ip_stage *map = new_before(ir, s, load->source->dims);
     if (!map) return;
-    map->id = place;
-    ir->stages[place] = map;
     map->body = ip_x_map(ir, s->body, put_element, (ip_stage *[]){ (ip_stage *)found.lookup, load->source });
     map->lo = map->body->lo;
     map->hi = map->body->hi;
@@ -98,7 +98,10 @@ static void look_up_map(ip_ir *ir, ip_stage *s)
 
 imgpar_status ip_pass_lookups(ip_plan *plan, const ip_compile_options *options, ip_error *err)
 {
-    for (int k = 0; options->fuse && k < plan->ir->n_stages && !plan->ir->failed; k++)
+    bool has_lookup = false;
+    for (int k = 0; k < plan->ir->n_stages; k++)
+        has_lookup = has_lookup || lookup_of(plan->ir->stages[k]);
+    for (int k = 0; options->fuse && has_lookup && k < plan->ir->n_stages && !plan->ir->failed; k++)
         look_up_map(plan->ir, plan->ir->stages[k]);
     return plan->ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
 }
