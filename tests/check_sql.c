@@ -628,8 +628,8 @@ END_TEST
 
 static int stop(void *counter) { return ++*(int *)counter > 2; }
 
-/* Slow enough to be stopped: the interpreter, a large median. */
-static const char slow[] = "SELECT length(raw(img_median(img_median(img_median(lazy(?1), 5), 5), 5)))";
+/* Slow enough to be stopped: the interpreter, a thousand medians. */
+static const char slow[] = "SELECT length(raw(apply('iterate($1, 1000, median(_, size=5))', lazy(?1))))";
 
 START_TEST(a_progress_handler_stops_an_evaluation)
 {
@@ -657,7 +657,7 @@ typedef struct interrupter {
 static void *interrupt_soon(void *user)
 {
     interrupter *i = user;
-    const struct timespec t = { 0, 200000000 };
+    const struct timespec t = { 0, 20000000 };
     while (!i->is_over) {
         nanosleep(&t, NULL);
         sqlite3_interrupt(i->db);

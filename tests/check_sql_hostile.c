@@ -249,6 +249,9 @@ END_TEST
 
 static int stop(void *counter) { return ++*(int *)counter > 2; }
 
+/* Of one image, in SQL: slow enough to be stopped, a thousand medians by the interpreter. */
+#define SLOW(IMAGE) "apply('iterate($1, 1000, median(_, size=5))', " IMAGE ")"
+
 /* Again and again, since one that comes before the statement has begun is of no effect. */
 typedef struct interrupter {
     sqlite3 *db;
@@ -259,7 +262,7 @@ static void *interrupt_soon(void *user)
 {
     interrupter *i = user;
     while (!i->is_over) {
-        usleep(200000);
+        usleep(20000);
         sqlite3_interrupt(i->db);
     }
     return NULL;
@@ -275,9 +278,9 @@ static const char *const long_statements[] = {
     "SELECT level FROM measured",
     "SELECT length(img) FROM sunk", /* functions that compute inside */
     "SELECT n FROM counting",
-    "SELECT count(*) FROM counting a, counting b",                                   /* the SELECT itself */
-    "SELECT length(img_stack_mean(img_median(img_median(lazy(img), 5), 5))) FROM t", /* and without such a table */
-    "SELECT count(*) FROM t, pixels(img_median(img_median(lazy(img), 5), 5))",
+    "SELECT count(*) FROM counting a, counting b",                 /* the SELECT itself */
+    "SELECT length(img_stack_mean(" SLOW("lazy(img)") ")) FROM t", /* and without such a table */
+    "SELECT count(*) FROM t, pixels(" SLOW("lazy(img)") ")",
 };
 
 static sqlite3 *open_slow_db(void)
@@ -292,21 +295,27 @@ static sqlite3 *open_slow_db(void)
     sqlite3_step(stmt);
     sqlite3_finalize(stmt);
     free(image);
-    run(db, "CREATE VIRTUAL TABLE temp.slow USING imgpar(SELECT value AS n, img_median(img_median(img_median(img, 5), "
-            "5), 5) AS img "
-            "FROM t, json_each('[1,2,3,4]'));"
-            "CREATE VIRTUAL TABLE temp.uneven USING imgpar(SELECT value AS n, "
-            "img_median(img_median(img_median(iif(value = 1, " GRAY
-            ", img), 5), 5), 5) AS img FROM t, json_each('[1,2,3,4]'));"
-            "CREATE VIRTUAL TABLE temp.outer_one USING imgpar(SELECT n, img_invert(img) AS img FROM slow);"
-            "CREATE VIRTUAL TABLE temp.measured USING imgpar("
-            "SELECT img_mean(img_median(img_median(img_median(img, 5), 5), 5)) AS level FROM t);"
-            "CREATE VIRTUAL TABLE temp.sunk USING imgpar("
-            "SELECT jpeg(img_median(img_median(img_median(img, 5), 5), 5), 50) AS img FROM t);"
-            "CREATE VIRTUAL TABLE temp.counting USING imgpar(WITH RECURSIVE c(i) AS "
-            "(VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000000000) SELECT i AS n FROM c WHERE i < 0);"
-            "CREATE VIRTUAL TABLE temp.quick USING imgpar("
-            "SELECT value AS n, img_invert(" RGB ") AS img FROM json_each('[1,2,3,4]'))");
+    run(db, "CREATE VIRTUAL TABLE temp.slow USING imgpar(SELECT value AS n, " SLOW(
+                "img") " AS img "
+                       "FROM t, json_each('[1,2,3,4]'));"
+                       "CREATE VIRTUAL TABLE temp.uneven USING imgpar(SELECT value AS n, " SLOW(
+                           "iif(value = 1, " GRAY
+                           ", img)") " AS img FROM t, json_each('[1,2,3,4]'));"
+                                     "CREATE VIRTUAL TABLE temp.outer_one USING imgpar(SELECT n, img_invert(img) AS "
+                                     "img FROM slow);"
+                                     "CREATE VIRTUAL TABLE temp.measured USING imgpar("
+                                     "SELECT img_mean(" SLOW(
+                                         "img") ") AS level FROM t);"
+                                                "CREATE VIRTUAL TABLE temp.sunk USING imgpar("
+                                                "SELECT jpeg(" SLOW(
+                                                    "img") ", 50) AS img FROM t);"
+                                                           "CREATE VIRTUAL TABLE temp.counting USING imgpar(WITH "
+                                                           "RECURSIVE c(i) AS "
+                                                           "(VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < "
+                                                           "1000000000) SELECT i AS n FROM c WHERE i < 0);"
+                                                           "CREATE VIRTUAL TABLE temp.quick USING imgpar("
+                                                           "SELECT value AS n, img_invert(" RGB
+                                                           ") AS img FROM json_each('[1,2,3,4]'))");
     return db;
 }
 
