@@ -732,7 +732,7 @@ static void *file_bytes(const char *name, size_t *n)
 /* Placed on the second one, which may not have room for a row; enough bytes to stream (run/strips.c). */
 START_TEST(a_file_that_one_device_begins_another_ends)
 {
-    enum { H = 1100, W = 1100 };
+    enum { H = 1100, W = 2200 };
     static const uint64_t limits[][2] = { { 0, 0 }, { 256, 0 }, { 0, 256 }, { 256, 256 } };
     const imgpar_options options = { .struct_size = sizeof options, .format = "npy" };
     char path[] = "/tmp/imgpar-devices-XXXXXX";
@@ -741,11 +741,11 @@ START_TEST(a_file_that_one_device_begins_another_ends)
     close(mkstemp(path));
     pretend(2);
     place("1");
-    imgpar_array *image = image_of(ctx, H, W), *a = apply("cast($1, f64)", image);
+    imgpar_array *image = image_of(ctx, H, W), *a = apply("cast($1, f32)", image);
     ck_assert_int_eq(imgpar_encode(a, &options, &whole, &n_whole), IMGPAR_OK);
     imgpar_array_release(a);
     for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
-        a = apply("cast($1, f64)", image);
+        a = apply("cast($1, f32)", image);
         for (size_t device = 0; device < 2; device++)
             ip_device_limit(ctx->devices.list[device], limits[k][device]);
         const imgpar_status st = imgpar_save(a, path, &options);
@@ -771,14 +771,14 @@ static int lose_room(void *user, double done)
 
 START_TEST(a_file_goes_on_with_the_row_at_which_room_was_lost)
 {
-    enum { H = 3100, W = 1100 };
+    enum { H = 3100, W = 2200 };
     const imgpar_options options = { .struct_size = sizeof options, .format = "npy", .poll = lose_room };
     char path[] = "/tmp/imgpar-devices-XXXXXX";
     void *whole;
     size_t n_whole, n;
     close(mkstemp(path));
     pretend(2);
-    imgpar_array *image = image_of(ctx, H, W), *a = apply("cast($1, f64)", image);
+    imgpar_array *image = image_of(ctx, H, W), *a = apply("cast($1, f32)", image);
     place("0");
     ck_assert_int_eq(
         imgpar_encode(a, &(imgpar_options){ .struct_size = sizeof options, .format = "npy" }, &whole, &n_whole),
@@ -786,7 +786,7 @@ START_TEST(a_file_goes_on_with_the_row_at_which_room_was_lost)
     imgpar_array_release(a);
     place("1");
     const uint64_t before[] = { kernels_of(0), kernels_of(1) };
-    a = apply("cast($1, f64)", image);
+    a = apply("cast($1, f32)", image);
     ck_assert_msg(!imgpar_save(a, path, &options), "%s", imgpar_array_message(a));
     ck_assert_uint_gt(kernels_of(0), before[0]);
     ck_assert_uint_gt(kernels_of(1), before[1]);
