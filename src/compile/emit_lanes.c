@@ -18,7 +18,7 @@
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-enum { LANES = 4, BLOCK_PIXELS = 160, SIDE_BY_SIDE = 4, MOST_WINDOWS = 2 };
+enum { BLOCK_PIXELS = 160, SIDE_BY_SIDE = 4 };
 
 /* ---- pixels as they come --------------------------------------------------------------------- */
 
@@ -41,8 +41,8 @@ static const char *spread(ip_emit *e, const ip_expr *x, const char *value)
 /* What the channel's number tells. The last channel stands in for a lane that has none. */
 static const char *of_each_channel(ip_emit *e, ip_expr *x)
 {
-    const char *of[LANES];
-    for (int c = 0; c < LANES; c++)
+    const char *of[IP_LANES];
+    for (int c = 0; c < IP_LANES; c++)
         of[c] = c < e->channels ? lane(e, x, ip_emit_value(e, ip_emit_of_channel(e, x, c))) : of[c - 1];
     return ip_text(e->ir, "(%s)(%s, %s, %s, %s)", lanes_type(e, x), of[0], of[1], of[2], of[3]);
 }
@@ -140,14 +140,14 @@ static const char *lanes_of(ip_emit *e, ip_expr *x)
 }
 
 typedef struct windows {
-    ip_expr *of[MOST_WINDOWS];
+    ip_expr *of[IP_LANE_WINDOWS];
     int n;
 } windows;
 
 static void note_window(ip_expr *x, void *user)
 {
     windows *w = user;
-    if (x->op == IP_X_WINDOW && x->uses & IP_USES_C && w->n < MOST_WINDOWS) w->of[w->n++] = x;
+    if (x->op == IP_X_WINDOW && x->uses & IP_USES_C && w->n < IP_LANE_WINDOWS) w->of[w->n++] = x;
 }
 
 /* Pixels from .. to become what x is of each of them, the first of them at made. */
@@ -156,7 +156,7 @@ static void lanes_loop(ip_emit *e, ip_expr *x, const char *from, const char *to,
     windows w = { .n = 0 };
     ip_x_walk(e->ir, x, note_window, &w);
     int n = w.n > 0 ? SIDE_BY_SIDE : 1;
-    const char *pixels[SIDE_BY_SIDE] = { "x" }, *sums[MOST_WINDOWS][SIDE_BY_SIDE];
+    const char *pixels[SIDE_BY_SIDE] = { "x" }, *sums[IP_LANE_WINDOWS][SIDE_BY_SIDE];
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", from, to);
     loop->d = n > 1 ? ip_text(e->ir, "%d", n) : NULL;
     ip_mark mark = ip_emit_enter(e, loop);
@@ -209,7 +209,7 @@ static ip_mark enter_blocks(ip_emit *e, const char *xa, const char *xb)
 static const char *block_of(ip_emit *e, const char *type, int elements)
 {
     const char *made = ip_text(e->ir, "made%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "%s[%d]", made, elements + LANES), NULL);
+    ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "%s[%d]", made, elements + IP_LANES), NULL);
     return made;
 }
 

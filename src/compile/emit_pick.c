@@ -12,7 +12,7 @@
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-enum { LANES = 4, MOST_STEP = 6, WORD_BYTES = 8, AT_ONCE = 4 };
+enum { WORD_BYTES = 8, AT_ONCE = 4 };
 
 /* ---- pixels of lanes -------------------------------------------------------------------------- */
 
@@ -44,8 +44,8 @@ void ip_emit_take(ip_emit *e, const ip_taking *t)
 {
     const char *taken = taken_at_once(e, t), *last = ip_text(e->ir, "%s - 1", t->n);
     const char *whole_rounds = ip_text(e->ir, "%s + (%s - %s) / %d * %d", taken, last, taken, AT_ONCE, AT_ONCE);
-    take_lanes(e, t, taken, whole_rounds, AT_ONCE, LANES);
-    take_lanes(e, t, whole_rounds, last, 1, LANES);
+    take_lanes(e, t, taken, whole_rounds, AT_ONCE, IP_LANES);
+    take_lanes(e, t, whole_rounds, last, 1, IP_LANES);
     take_lanes(e, t, last, t->n, 1, e->channels);
 }
 
@@ -99,10 +99,10 @@ static bool taking_of(const ip_site *site, const ip_expr *load, imgpar_dtype sto
         stored == IMGPAR_F16)
         return false;
     int64_t step = ip_x_step(load->arg[2]);
-    bool fits = step >= 2 && step <= MOST_STEP && is_own_pixel(site, load) &&
+    bool fits = step >= 2 && step <= IP_MOST_STEP && is_own_pixel(site, load) &&
                 !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
     *t = (ip_taking){ .by = (int)step * site->channels, .dtype = stored, .is_global = true };
-    return fits && (are_words(site, t) || site->channels == LANES - 1 || site->channels == LANES);
+    return fits && (are_words(site, t) || site->channels == IP_LANES - 1 || site->channels == IP_LANES);
 }
 
 bool ip_fits_pick(const ip_site *site, ip_expr *body, imgpar_dtype stored)

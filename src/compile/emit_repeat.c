@@ -12,7 +12,7 @@
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-enum { LANES = 4, WORD_BYTES = 8 };
+enum { WORD_BYTES = 8 };
 
 typedef struct repeating {
     const ip_expr *load;
@@ -45,7 +45,7 @@ static bool repeating_of(int channels, const ip_expr *body, imgpar_dtype stored,
         return false;
     r->times = (int)ip_x_divisor(body->arg[2]);
     r->pixel = channels * (int64_t)ip_dtype(stored)->size_bytes;
-    return are_words(r) || channels == LANES - 1 || channels == LANES || channels == 1;
+    return are_words(r) || channels == IP_LANES - 1 || channels == IP_LANES || channels == 1;
 }
 
 bool ip_fits_repeat(const ip_site *site, ip_expr *body, imgpar_dtype stored)
@@ -122,7 +122,7 @@ void ip_emit_repeat_row(ip_emit *e, const ip_columns *c)
     } else if (e->channels == 1) {
         make_elements(e, &r);
     } else {
-        make_lanes(e, &r, "low", "high - 1", LANES);
+        make_lanes(e, &r, "low", "high - 1", IP_LANES);
         make_lanes(e, &r, "max(high - 1, low)", "high", e->channels);
     }
     make_ends(e, &r, c);

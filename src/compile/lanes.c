@@ -4,7 +4,7 @@
 #include "base/dtype.h"
 #include "compile/segments.h"
 
-enum { LANES = 4, LEAST_CHANNELS = 3, MOST_WINDOWS = 2, MOST_STEP = 6 };
+enum { LEAST_CHANNELS = 3 };
 
 typedef struct lane_check {
     const ip_site *site;
@@ -25,7 +25,7 @@ static bool load_fits(lane_check *c, ip_expr *x)
 {
     const ip_placed *placed = ip_kernel_placed(c->site->kernel, x->source);
     /* of three channels the fourth lane is read behind the last pixel */
-    c->is_kept &= x->source->dims[3] == LANES || (placed && placed->place == IP_PLACE_RING);
+    c->is_kept &= x->source->dims[3] == IP_LANES || (placed && placed->place == IP_PLACE_RING);
     bool own_channel = x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3 && x->source->dims[3] == c->site->channels;
     c->gathers |= !ip_x_offset_from(c->site->ir, x->arg[2], 2);
     return x->border == IP_BORDER_NONE && own_channel && is_number(x) && x->source->dtype == x->dtype &&
@@ -37,7 +37,7 @@ static bool fits_masks(const ip_expr *x) { return is_number(x) && ip_dtype(x->dt
 
 static bool window_fits(lane_check *c, const ip_expr *x)
 {
-    if (++c->n_windows > MOST_WINDOWS || ip_x_has_window(c->site->ir, x->arg[0])) return false;
+    if (++c->n_windows > IP_LANE_WINDOWS || ip_x_has_window(c->site->ir, x->arg[0])) return false;
     if (x->fold == IP_FOLD_FMA) return is_f32(x) && !(x->arg[1]->uses & IP_USES_C);
     return x->fold == IP_FOLD_SUM && is_number(x);
 }
@@ -125,13 +125,13 @@ int64_t ip_even_step(const ip_site *site, ip_expr *body)
 {
     step_check c = { .channels = site->channels, .fits = true };
     ip_x_descend(site->ir, body, check_step, &c);
-    return c.fits && c.step >= 2 && c.step <= MOST_STEP ? c.step : 0;
+    return c.fits && c.step >= 2 && c.step <= IP_MOST_STEP ? c.step : 0;
 }
 
 bool ip_fits_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored)
 {
     bool may = site->options->pragmas && !site->options->checks && site->channels >= LEAST_CHANNELS &&
-               site->channels <= LANES && stored == body->dtype;
+               site->channels <= IP_LANES && stored == body->dtype;
     lane_check c = { .site = site, .fits = may, .is_kept = true };
     if (may) ip_x_descend(site->ir, ip_lanes_part(site, body), check, &c);
     return c.fits && c.gathers && (c.is_kept || ip_even_step(site, body)) && !site->ir->failed;

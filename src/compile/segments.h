@@ -35,6 +35,10 @@ enum { IP_WRITTEN_CHANNELS = 4 };
 /* body in channel c, where channels are written out; else body itself. */
 ip_expr *ip_of_channel(const ip_site *site, ip_expr *body, int c);
 
+/* The lanes of a vector that is a pixel; the steps along a row, at most, at which pixels are taken out of vectors; the
+ * windows, at most, of a body that is made of lanes. */
+enum { IP_LANES = 4, IP_MOST_STEP = 6, IP_LANE_WINDOWS = 2 };
+
 /* Whether a body is every n-th pixel of a row and nothing else (emit_pick.c, Note [Picks]). */
 bool ip_fits_pick(const ip_site *site, ip_expr *body, imgpar_dtype stored);
 /* Whether it is pixels of a row, each several times, and nothing else (emit_repeat.c, Note [Copies side by side]). */
