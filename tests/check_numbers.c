@@ -476,6 +476,39 @@ START_TEST(nan_is_no_parameter_of_a_text)
 }
 END_TEST
 
+/* The range of a negative number as a mask is nothing but 0, which takes no bits at all. */
+static const char *const of_zeros[] = {
+    "gray($1)",
+    "gray($1, weights=bt709)",
+    "boxblur($1, size=3)",
+    "blur($1, 1)",
+    "resize($1, 3)",
+    "convolve($1, [1 2 1; 2 4 2; 1 2 1], scale=16)",
+    "convolve($1, [1 1 1; 1 1 1; 1 1 1], scale=70000)",
+};
+
+START_TEST(sums_of_what_is_always_0_are_0) /* _i: a text */
+{
+    static const uint16_t v[4 * 5 * 3] = { 0, 1, 2, 65535, 5 };
+    for (int way = 0; way < 2; way++) {
+        uint8_t got[4 * 5 * 3] = { 0 };
+        imgpar_info info = { .struct_size = sizeof info };
+        imgpar_array *a = imgpar_array_from_data(ways[way], IMGPAR_U16, 3, (const int64_t[]){ 4, 5, 3 }, v);
+        imgpar_array *mask = imgpar_apply(ways[way], "cast(-$1, bool)", &a, 1);
+        imgpar_array *out = imgpar_apply(ways[way], of_zeros[_i], &mask, 1);
+        ck_assert_msg(!imgpar_array_info(out, &info), "%s", imgpar_array_message(out));
+        ck_assert_int_eq(info.dtype, IMGPAR_BOOL);
+        memset(got, 7, sizeof got);
+        ck_assert_int_eq(imgpar_array_read(out, got, info.size_bytes), IMGPAR_OK);
+        for (size_t k = 0; k < info.size_bytes; k++)
+            ck_assert_msg(got[k] == 0, "%s: %d", of_zeros[_i], got[k]);
+        imgpar_array_release(out);
+        imgpar_array_release(mask);
+        imgpar_array_release(a);
+    }
+}
+END_TEST
+
 #define N(table) (int)(sizeof table / sizeof *table)
 
 int main(void)
@@ -493,6 +526,7 @@ int main(void)
     tcase_add_loop_test(c, a_slice_outside_is_refused_before_anything_runs, 0, N(sliced));
     tcase_add_test(c, rotate_keeps_the_rank);
     tcase_add_loop_test(c, nan_is_no_parameter_of_a_text, 0, N(nans));
+    tcase_add_loop_test(c, sums_of_what_is_always_0_are_0, 0, N(of_zeros));
     tcase_set_timeout(c, 300);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);

@@ -237,7 +237,8 @@ static ip_expr *channel(ip_lower *l, int64_t c)
 static ip_expr *gray_integers(ip_lower *l, const gray_weights *g)
 {
     ip_expr *r = channel(l, 0);
-    imgpar_dtype w = integer_for(r->lo * 65536, r->hi * 65536 + 32768);
+    /* Of more than 16 bits, also where the range is nothing but 0: shifts count modulo the width. */
+    imgpar_dtype w = integer_for(r->lo * 65536, fmax(r->hi, 1) * 65536 + 32768);
     ip_expr *sum = number(l, w, 32768);
     for (int c = 0; c < 3; c++)
         sum = add(l, mul(l, ip_x_cast(l->ir, w, channel(l, c)), number(l, w, g->fixed[c])), sum);
