@@ -98,6 +98,8 @@ static const text_case numbers[] = {
     { "clamp(7, 0, 5)", "5" },
     { "atan2(0, 1) + sin(0) + cos(0) + exp(0) + log(1)", "2" },
     { "floor(pi * 100)", "314" },
+    { "\"wrap\" == \"wrap\" ? 1 : 2", "1" },
+    { "\"wrap\" != \"wrap\" || \"a\" == \"b\"", "false" },
     { "[1 -2 +3]", "[1 -2 3]" },
     { "[1, 2*2, 3 - 1]", "[1 4 2]" },
     { "[1, -2]", "[1 -2]" },
@@ -141,6 +143,9 @@ static const text_case programs[] = {
     { "k = 5\nfn f(a) = a + k\nfn g(k) = f(k)\nprint(g(1))", "6" }, /* names are those around fn */
     { "param how = \"wrap\"\nfn f(p, b) = circshift(boxblur(p, 3, border=b), 1)\nprint(f(numbers([9 0 0 3]), how))",
       "[4 4 3 1]" },
+    { "param how = \"wrap\"\nprint(around(numbers([9 0 3]), 1, (p, q) -> q, \"sum\", border=how), stencil(numbers([9 0 "
+      "3])[-1], border=how), how == \"wrap\" ? 1 : how)",
+      "[12 12 12] [3 9 0] 1" },
     { "wrap = \"zero\"\nprint(cast(numbers([2.5]), \"u8\"), boxblur(numbers([3 0 0 0]), 3, border=wrap))",
       "2 [1 1 0 1]" },
     { "type = \"i32\"\nprint(cast(2.5 * numbers([3]), type), cast(7.5, type))", "8 8" },
@@ -300,6 +305,8 @@ static const text_case messages[] = {
       "2:7: one value is expected here, these are several: (a, b) = ... names them" },
     /* operators and numbers */
     { "print(\"a\" + 1)", "1:7: '+' takes numbers and arrays, not text" },
+    { "print(\"a\" == 1)", "1:7: '==' takes numbers and arrays, not text" },
+    { "print(\"a\" < \"b\")", "1:7: '<' takes numbers and arrays, not text" },
     { "print(5.5 & 2)", "1:11: '&' takes whole numbers" },
     { "print(1 << 64)", "1:9: '<<' shifts by 0 to 63" },
     { "print(make(2, 2, 1) * [1 2])", "1:23: '*' takes numbers and arrays, not a vector" },

@@ -64,17 +64,18 @@ static bool find_radii(surroundings *s)
                         s->n_axes, s->n_axes == 1 ? "is" : "es");
 }
 
-/* The text of a word, written bare or quoted. */
-static const char *word_of(const ip_node *node)
+/* The word in a slot; "" where there is something else. */
+static const char *word_of(const surroundings *s, const ip_node *node)
 {
-    return !node ? NULL : node->kind == IP_N_NAME ? node->name->name : node->kind == IP_N_TEXT ? node->text : "";
+    const char *word = ip_eval_word(s->ev, node);
+    return word ? word : "";
 }
 
 static bool find_fold(surroundings *s)
 {
     static const char *const words[][2] = { { "sum", "sum" }, { "mean", "mean" },       { "min", "min" },
                                             { "max", "max" }, { "product", "product" }, { "prod", "product" } };
-    const char *word = s->slots[3] ? word_of(s->slots[3]) : "sum";
+    const char *word = s->slots[3] ? word_of(s, s->slots[3]) : "sum";
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         if (strcmp(word, words[k][0]) == 0) s->fold = words[k][1];
     return s->fold || ip_eval_fail(s->ev, s->slots[3]->offset,
@@ -84,7 +85,8 @@ static bool find_fold(surroundings *s)
 static bool find_border(surroundings *s)
 {
     ip_val cval;
-    s->form = (ip_stencil_form){ .border = word_of(s->slots[4]), .hi = { INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX } };
+    s->form = (ip_stencil_form){ .hi = { INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX } };
+    if (s->slots[4]) s->form.border = word_of(s, s->slots[4]);
     if (s->form.border && !ip_check_border(s->ev, s->slots[4], s->form.border, "around")) return false;
     if (!s->slots[5]) return true;
     if (!ip_eval_number(s->ev, s->slots[5], "around: cval", &cval)) return false;

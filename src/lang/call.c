@@ -76,14 +76,27 @@ static bool eval_choice(ip_eval *ev, const ip_node *node, bool chosen, ip_val *o
     return ok;
 }
 
+/* Texts are compared with texts, as words that a parameter may be. */
+static bool are_compared_texts(ip_operator op, const ip_val *operands)
+{
+    return (op == IP_O_EQUAL || op == IP_O_UNEQUAL) && operands[0].kind == IP_V_TEXT && operands[1].kind == IP_V_TEXT;
+}
+
 static bool eval_operands(ip_eval *ev, const ip_node *node, int from, ip_val *operands)
 {
-    for (int i = from; i < node->n_items; i++) {
+    for (int i = from; i < node->n_items; i++)
         if (!ip_eval_value(ev, node->items[i], &operands[i])) return false;
+    if (are_compared_texts((ip_operator)node->op, operands)) return true;
+    for (int i = from; i < node->n_items; i++)
         if (!is_array_like(&operands[i]) && !ip_val_is_scalar(&operands[i]))
             return refuse_operand(ev, node->items[i]->offset, ip_operators[node->op].symbol, &operands[i]);
-    }
     return true;
+}
+
+static ip_val compare_texts(ip_operator op, const ip_val *operands)
+{
+    if (operands[0].unknown || operands[1].unknown) return ip_val_unknown(IP_V_BOOL);
+    return ip_val_bool((strcmp(operands[0].u.text, operands[1].u.text) == 0) == (op == IP_O_EQUAL));
 }
 
 bool ip_eval_operator(ip_eval *ev, const ip_node *node, ip_val *out)
@@ -109,8 +122,12 @@ bool ip_eval_operator(ip_eval *ev, const ip_node *node, ip_val *out)
                                       ? (ip_value_kind)operands[1].kind
                                       : IP_V_ANY);
     } else {
-        ok = eval_operands(ev, node, from, operands) &&
-             ip_call_operator(ev, (ip_operator)node->op, node->offset, operands, out);
+        const ip_operator op = (ip_operator)node->op;
+        ok = eval_operands(ev, node, from, operands);
+        if (ok && are_compared_texts(op, operands))
+            *out = compare_texts(op, operands);
+        else
+            ok = ok && ip_call_operator(ev, op, node->offset, operands, out);
     }
     for (int i = 0; i < 3; i++)
         ip_val_free(&operands[i]);

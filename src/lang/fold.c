@@ -28,9 +28,8 @@ static bool find_fold(folding *f)
     static const char *const words[][2] = { { "sum", "sum" }, { "mean", "mean" },       { "min", "min" },
                                             { "max", "max" }, { "product", "product" }, { "prod", "product" } };
     const ip_node *node = f->slots[2];
-    const bool is_name = node && node->kind == IP_N_NAME, is_text = node && node->kind == IP_N_TEXT;
-    const char *word = !node ? "sum" : is_name ? node->name->name : is_text ? node->text : "";
-    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+    const char *word = node ? ip_eval_word(f->ev, node) : "sum";
+    for (size_t k = 0; word && k < sizeof words / sizeof *words; k++)
         if (strcmp(word, words[k][0]) == 0) f->fold = words[k][1];
     return f->fold ||
            ip_eval_fail(f->ev, node->offset, "fold: fold is \"sum\", \"mean\", \"min\", \"max\" or \"product\"");

@@ -24,6 +24,14 @@ const ip_val *ip_eval_lookup(const ip_eval *ev, const ip_symbol *name)
     return global->kind != IP_V_NONE ? global : ip_eval_given(ev, name);
 }
 
+const char *ip_eval_word(const ip_eval *ev, const ip_node *node)
+{
+    if (node->kind == IP_N_TEXT) return node->text;
+    if (node->kind != IP_N_NAME) return NULL;
+    const ip_val *bound = ip_eval_lookup(ev, node->name);
+    return bound && bound->kind == IP_V_TEXT && bound->u.text ? bound->u.text : node->name->name;
+}
+
 /* Names that stand for a number unless the program assigns them. */
 static bool constant(const char *name, ip_val *out)
 {

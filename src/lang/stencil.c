@@ -195,9 +195,8 @@ static bool stencil_options(ip_eval *ev, const ip_node *const slots[4], ip_stenc
 {
     if (slots[1]) {
         const ip_node *word = slots[1];
-        if (word->kind != IP_N_NAME && word->kind != IP_N_TEXT)
-            return ip_eval_fail(ev, word->offset, "stencil: border is a word such as wrap");
-        form->border = word->kind == IP_N_NAME ? word->name->name : word->text;
+        form->border = ip_eval_word(ev, word);
+        if (!form->border) return ip_eval_fail(ev, word->offset, "stencil: border is a word such as wrap");
         if (!ip_check_border(ev, word, form->border, "stencil")) return false;
     }
     if (slots[2]) {
@@ -359,9 +358,8 @@ static bool window_border(ip_eval *ev, const ip_node *word, const char **border)
 {
     *border = "replicate";
     if (!word) return true;
-    if (word->kind != IP_N_NAME && word->kind != IP_N_TEXT)
-        return ip_eval_fail(ev, word->offset, "window: border is a word such as wrap");
-    *border = word->kind == IP_N_NAME ? word->name->name : word->text;
+    *border = ip_eval_word(ev, word);
+    if (!*border) return ip_eval_fail(ev, word->offset, "window: border is a word such as wrap");
     if (strcmp(*border, "constant") == 0 || strcmp(*border, "zero") == 0)
         return ip_eval_fail(ev, word->offset, "window: border=%s would be folded along one axis only", *border);
     return ip_check_border(ev, word, *border, "stencil");
