@@ -6,6 +6,7 @@
 #include "held.h"
 #include "oracle.h"
 #include "tier.h"
+#include "written.h"
 
 #include "ops/build.h"
 #include "ops/row_functions.h"
@@ -30,52 +31,19 @@ static void tear_down(void) { imgpar_context_release(ctx); }
 static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_U16, IMGPAR_F32 };
 enum { N_DTYPES = 3 };
 
-/* Levels from black to white; floats between 0 and 1. */
 static picture levels(imgpar_dtype dtype, int channels, unsigned seed)
 {
-    picture p = picture_new(dtype, H, W, channels);
-    for (int64_t k = 0; k < picture_count(&p); k++) {
-        seed = seed * 1664525u + 1013904223u;
-        p.v[k] = rounded(dtype, (real)(seed >> 8) / (1 << 24) * dtype_full(dtype));
-    }
-    return p;
+    return written_levels(dtype, H, W, channels, seed);
 }
 
-/* What is read of a or, beyond its edges, of the nearest element. */
-static real nearest(const picture *a, int64_t y, int64_t x, int64_t c)
-{
-    return picture_read(a, y, x, c, IMGPAR_BORDER_REPLICATE, 0);
-}
+static real nearest(const picture *a, int64_t y, int64_t x, int64_t c) { return written_nearest(a, y, x, c); }
 
 /* Words are left to the interpreter in the quick tier: bytes and floats are as much text for the device to compile. */
 static bool is_for_the_device(imgpar_dtype dtype) { return dtype != IMGPAR_U16 || test_tier_is_full(); }
 
-/* text's value is want, on the device and by the interpreter. */
 static void expect_within_slack(const char *text, const picture *const *in, int n, const picture *want)
 {
-    char why[256];
-    imgpar_array *arrays[2];
-    for (int k = 0; k < n; k++)
-        arrays[k] = picture_array(ctx, in[k]);
-    for (int way = is_for_the_device(in[0]->dtype) ? 0 : 1; way < 2; way++) {
-        imgpar_info info = { .struct_size = sizeof info };
-        ck_assert_int_eq(imgpar_context_set(ctx, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
-        imgpar_array *a = imgpar_apply(ctx, text, arrays, (size_t)n);
-        ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
-        ck_assert_msg(info.width == want->w && info.height == want->h && info.channels == want->c &&
-                          info.dtype == want->dtype,
-                      "%s gives %lld x %lld x %lld, dtype %d", text, (long long)info.width, (long long)info.height,
-                      (long long)info.channels, (int)info.dtype);
-        char *data = malloc(info.size_bytes);
-        ck_assert_ptr_nonnull(data);
-        ck_assert_msg(imgpar_array_read(a, data, info.size_bytes) == IMGPAR_OK, "%s: %s", text,
-                      imgpar_array_message(a));
-        ck_assert_msg(picture_compare(want, data, why), "%s: %s (%s)", text, why, way ? "ref" : "device");
-        free(data);
-        imgpar_array_release(a);
-    }
-    for (int k = 0; k < n; k++)
-        imgpar_array_release(arrays[k]);
+    written_expect(ctx, text, in, n, want, is_for_the_device(in[0]->dtype));
 }
 
 /* The same to within tolerance, which becomes want's slack. */
@@ -664,7 +632,14 @@ START_TEST(every_written_row_is_tested)
 {
     static const char tested[] =
         "opening closing tophat blackhat morphgrad unsharp gamma normalize equalize otsu adaptive_threshold "
-        "saturation rgb_to_hsv hsv_to_rgb rgb_to_lab lab_to_rgb rgb_to_ycbcr ycbcr_to_rgb rot90 rotate composite ";
+        "saturation rgb_to_hsv hsv_to_rgb rgb_to_lab lab_to_rgb rgb_to_ycbcr ycbcr_to_rgb rot90 rotate composite "
+        /* check_written_tone */
+        "brightness contrast exposure level autolevel posterize solarize vignette tonemap sepia hue_rotate vibrance "
+        "gray_world rgb_to_linear linear_to_rgb rgb_to_xyz xyz_to_rgb rgb_to_oklab oklab_to_rgb rgb_to_hsl hsl_to_rgb "
+        "lab_to_lch lch_to_lab delta_e blend_mode "
+        /* check_written_windows */
+        "bilateral nlmeans guided scharr prewitt laplacian dog emboss local_stddev niblack sauvola harris shi_tomasi "
+        "pyr_down pyr_up ";
     for (size_t k = 0; k < imgpar_op_count(); k++) {
         const ip_op *op = ip_op_find(imgpar_op_get(k)->name);
         char word[80];

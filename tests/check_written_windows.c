@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What neighbourhoods tell (ops/written_windows.def) against plain loops in long double, each by the definition.
+ */
+#include "held.h"
+#include "tier.h"
+#include "written.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { H = 17, W = 22, MOST = 4 };
+
+static imgpar_context *ctx;
+
+static void set_up(void)
+{
+    hold_driver();
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+}
+static void tear_down(void) { imgpar_context_release(ctx); }
+
+static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_U16, IMGPAR_F32 };
+enum { N_DTYPES = 3 };
+
+/* In the quick tier the device computes RGB of bytes only. */
+static void expect(const char *text, const picture *const *in, int n, picture *want, real slack)
+{
+    for (int64_t k = 0; k < picture_count(want); k++)
+        want->slack[k] = slack;
+    written_expect(ctx, text, in, n, want, test_tier_is_full() || (in[0]->dtype == IMGPAR_U8 && in[0]->c == 3));
+}
+
+static real a_level(imgpar_dtype dtype, real of_floats) { return dtype == IMGPAR_F32 ? of_floats : 1; }
+
+/* Levels with structure: slopes, an edge and some noise. */
+static picture scene(imgpar_dtype dtype, int64_t c, unsigned seed)
+{
+    picture p = written_levels(dtype, H, W, c, seed);
+    for (int64_t k = 0; k < picture_count(&p); k++) {
+        const int64_t x = k / c % W, y = k / c / W;
+        p.v[k] = rounded(dtype, p.v[k] * 0.2L + dtype_full(dtype) * (x > 9 ? 0.7L - 0.01L * y : 0.1L + 0.02L * x));
+    }
+    return p;
+}
+
+static picture of_type(imgpar_dtype dtype, int64_t c) { return picture_new(dtype, H, W, c); }
+
+/* ---- smoothing that keeps edges ---------------------------------------------------------------------------------- */
+
+START_TEST(a_bilateral_filter)
+{
+    const imgpar_dtype dtype = dtypes[_i / MOST];
+    const int channels = _i % MOST + 1, n = channels - (channels % 2 == 0 && dtype != IMGPAR_F32);
+    const real full = dtype_full(dtype), sigma = 1.2L, contrast = 0.15L;
+    picture a = scene(dtype, channels, 3), want = picture_copy(&a);
+    for (int64_t k = 0; k < picture_count(&a); k += channels)
+        for (int c = 0; c < n; c++) {
+            real sum = 0, weights = 0;
+            for (int dy = -2; dy <= 2; dy++)
+                for (int dx = -2; dx <= 2; dx++) {
+                    real apart = 0;
+                    for (int i = 0; i < n; i++) {
+                        const real d =
+                            (written_nearest(&a, k / channels / W + dy, k / channels % W + dx, i) - a.v[k + i]) / full;
+                        apart += d * d;
+                    }
+                    const real w =
+                        expl(-(dy * dy + dx * dx) / (2 * sigma * sigma)) * expl(-apart / (2 * contrast * contrast));
+                    sum += w * written_nearest(&a, k / channels / W + dy, k / channels % W + dx, c);
+                    weights += w;
+                }
+            want.v[k + c] = sum / weights;
+        }
+    expect("bilateral($1, radius=2, sigma=1.2, contrast=0.15)", (const picture *const[]){ &a }, 1, &want,
+           a_level(dtype, 0x1p-16L));
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+/* The mean squared difference of the 3 x 3 patches around two places, in shares of white. Patches of what is not there
+ * are of differences at the nearest centre. */
+static real patches_apart(const picture *a, int n, int64_t y, int64_t x, int dy, int dx)
+{
+    real sum = 0;
+    for (int v = -1; v <= 1; v++)
+        for (int u = -1; u <= 1; u++)
+            for (int c = 0; c < n; c++) {
+                const int64_t py = y + v < 0    ? 0
+                                   : y + v >= H ? H - 1
+                                                : y + v,
+                              px = x + u < 0    ? 0
+                                   : x + u >= W ? W - 1
+                                                : x + u;
+                const real d = written_nearest(a, py, px, c) - written_nearest(a, py + dy, px + dx, c);
+                sum += d * d;
+            }
+    return sum / (9 * n) / (dtype_full(a->dtype) * dtype_full(a->dtype));
+}
+
+START_TEST(non_local_means)
+{
+    const imgpar_dtype dtype = dtypes[_i / MOST];
+    const int channels = _i % MOST + 1, n = channels - (channels % 2 == 0 && dtype != IMGPAR_F32);
+    picture a = scene(dtype, channels, 5), want = picture_copy(&a);
+    for (int64_t k = 0; k < picture_count(&a); k += channels) {
+        const int64_t y = k / channels / W, x = k / channels % W;
+        real sum[MOST] = { 0 }, weights = 0;
+        for (int dy = -2; dy <= 2; dy++)
+            for (int dx = -2; dx <= 2; dx++) {
+                const real w = expl(-patches_apart(&a, n, y, x, dy, dx) / (0.2L * 0.2L));
+                weights += w;
+                for (int c = 0; c < n; c++)
+                    sum[c] += w * written_nearest(&a, y + dy, x + dx, c);
+            }
+        for (int c = 0; c < n; c++)
+            want.v[k + c] = sum[c] / weights;
+    }
+    expect("nlmeans($1, noise=0.2, patch=3, search=2)", (const picture *const[]){ &a }, 1, &want,
+           a_level(dtype, 0x1p-14L));
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+/* The mean of a square of f(y, x, c) around each element. */
+static picture box(const picture *like, int radius, const picture *p, const picture *q)
+{
+    picture out = picture_copy(like);
+    for (int64_t k = 0; k < picture_count(&out); k++) {
+        real sum = 0;
+        for (int dy = -radius; dy <= radius; dy++)
+            for (int dx = -radius; dx <= radius; dx++)
+                sum += written_nearest(p, k / p->c / W + dy, k / p->c % W + dx, k % p->c) *
+                       (q ? written_nearest(q, k / p->c / W + dy, k / p->c % W + dx, k % p->c) : 1);
+        out.v[k] = sum / ((2 * radius + 1) * (2 * radius + 1));
+    }
+    return out;
+}
+
+/* He, Sun and Tang 2010, algorithm 1. */
+START_TEST(a_guided_filter)
+{
+    const imgpar_dtype dtype = dtypes[_i];
+    const real full = dtype_full(dtype);
+    picture a = scene(dtype, 3, 7), guide = scene(dtype, 3, 8), want = picture_copy(&a);
+    for (int64_t k = 0; k < picture_count(&a); k++)
+        a.v[k] /= full, guide.v[k] /= full;
+    picture p = box(&a, 2, &a, NULL), i = box(&a, 2, &guide, NULL), ip = box(&a, 2, &guide, &a);
+    picture ii = box(&a, 2, &guide, &guide), s = picture_copy(&a), o = picture_copy(&a);
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        s.v[k] = (ip.v[k] - i.v[k] * p.v[k]) / (ii.v[k] - i.v[k] * i.v[k] + 0.02L);
+        o.v[k] = p.v[k] - s.v[k] * i.v[k];
+    }
+    picture ms = box(&a, 2, &s, NULL), mo = box(&a, 2, &o, NULL);
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        want.v[k] = full * (ms.v[k] * guide.v[k] + mo.v[k]);
+        a.v[k] = rounded(dtype, a.v[k] * full), guide.v[k] = rounded(dtype, guide.v[k] * full);
+    }
+    expect("guided($1, $2, radius=2, eps=0.02)", (const picture *const[]){ &a, &guide }, 2, &want,
+           a_level(dtype, 0x1p-14L));
+    picture *all[] = { &a, &guide, &want, &p, &i, &ip, &ii, &s, &o, &ms, &mo };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        picture_free(all[k]);
+}
+END_TEST
+
+/* ---- derivatives --------------------------------------------------------------------------------------------------- */
+
+static real by(const picture *a, const real m[9], int64_t k)
+{
+    real sum = 0;
+    for (int i = 0; i < 9; i++)
+        sum += m[i] * written_nearest(a, k / a->c / W + i / 3 - 1, k / a->c % W + i % 3 - 1, k % a->c);
+    return sum;
+}
+
+static void expect_gradient(const char *name, const real m[9], imgpar_dtype dtype, int channels)
+{
+    real turned[9];
+    for (int k = 0; k < 9; k++)
+        turned[k] = m[k % 3 * 3 + k / 3];
+    picture a = written_levels(dtype, H, W, channels, 9), want = picture_copy(&a);
+    picture u = of_type(IMGPAR_F32, channels), v = of_type(IMGPAR_F32, channels);
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        u.v[k] = by(&a, m, k);
+        v.v[k] = by(&a, turned, k);
+        const real length = sqrtl(u.v[k] * u.v[k] + v.v[k] * v.v[k]);
+        want.v[k] = picture_is_alpha(&a, k % channels) ? a.v[k] : length;
+    }
+    const real slack = dtype == IMGPAR_F32 ? 1e-5L : 0;
+    char text[60];
+    snprintf(text, sizeof text, "%s($1)", name);
+    expect(text, (const picture *const[]){ &a }, 1, &want, dtype == IMGPAR_F32 ? 1e-5L : 1);
+    snprintf(text, sizeof text, "%s($1, axis=x)", name);
+    expect(text, (const picture *const[]){ &a }, 1, &u, slack);
+    snprintf(text, sizeof text, "%s($1, axis=y)", name);
+    expect(text, (const picture *const[]){ &a }, 1, &v, slack);
+    picture_free(&a);
+    picture_free(&u);
+    picture_free(&v);
+    picture_free(&want);
+}
+
+START_TEST(first_derivatives)
+{
+    static const real scharr[9] = { -3, 0, 3, -10, 0, 10, -3, 0, 3 }, prewitt[9] = { -1, 0, 1, -1, 0, 1, -1, 0, 1 };
+    expect_gradient("scharr", scharr, dtypes[_i / MOST], _i % MOST + 1);
+    expect_gradient("prewitt", prewitt, dtypes[_i / MOST], _i % MOST + 1);
+}
+END_TEST
+
+START_TEST(second_derivatives_and_relief)
+{
+    static const imgpar_dtype results[] = { IMGPAR_I16, IMGPAR_I32, IMGPAR_F32 };
+    static const real laplace[9] = { 0, 1, 0, 1, -4, 1, 0, 1, 0 }, relief[9] = { -2, -1, 0, -1, 1, 1, 0, 1, 2 };
+    const imgpar_dtype dtype = dtypes[_i / MOST];
+    const int channels = _i % MOST + 1;
+    picture a = written_levels(dtype, H, W, channels, 10), want = of_type(results[_i / MOST], channels);
+    picture raised = picture_copy(&a);
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        want.v[k] = by(&a, laplace, k);
+        raised.v[k] = picture_is_alpha(&a, k % channels) ? a.v[k] : by(&a, relief, k);
+    }
+    expect("laplacian($1)", (const picture *const[]){ &a }, 1, &want, dtype == IMGPAR_F32 ? 1e-6L : 0);
+    expect("emboss($1)", (const picture *const[]){ &a }, 1, &raised, dtype == IMGPAR_F32 ? 5e-6L : 0);
+    picture_free(&a);
+    picture_free(&want);
+    picture_free(&raised);
+}
+END_TEST
+
+/* blur()'s definition: weights exp(-d^2 / 2 sigma^2) to 4 sigma, of sum 1. */
+static real smooth(const picture *a, real sigma, int64_t k)
+{
+    const int r = (int)ceill(4 * sigma);
+    real sum = 0, weights = 0;
+    for (int dy = -r; dy <= r; dy++)
+        for (int dx = -r; dx <= r; dx++) {
+            const real w = expl(-(dy * dy + dx * dx) / (2 * sigma * sigma));
+            sum += w * written_nearest(a, k / a->c / W + dy, k / a->c % W + dx, k % a->c);
+            weights += w;
+        }
+    return sum / weights;
+}
+
+START_TEST(differences_of_blurs)
+{
+    const imgpar_dtype dtype = dtypes[_i / 2];
+    const int channels = 3 + _i % 2;
+    picture a = scene(dtype, channels, 11), want = of_type(IMGPAR_F32, channels);
+    for (int64_t k = 0; k < picture_count(&a); k++)
+        want.v[k] = picture_is_alpha(&a, k % channels) ? a.v[k] : smooth(&a, 1, k) - smooth(&a, 1.5L, k);
+    expect("dog($1, sigma=1, ratio=1.5)", (const picture *const[]){ &a }, 1, &want, dtype_full(dtype) * 0x1p-18L);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+/* ---- local statistics ------------------------------------------------------------------------------------------------ */
+
+static void of_square(const picture *a, int64_t k, int radius, real *mean, real *deviation)
+{
+    const int n = (2 * radius + 1) * (2 * radius + 1);
+    real sum = 0, squares = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int dy = -radius; dy <= radius; dy++)
+            for (int dx = -radius; dx <= radius; dx++) {
+                const real v = written_nearest(a, k / a->c / W + dy, k / a->c % W + dx, k % a->c);
+                sum += pass ? 0 : v;
+                squares += pass ? (v - sum / n) * (v - sum / n) : 0;
+            }
+    *mean = sum / n;
+    *deviation = sqrtl(squares / n);
+}
+
+START_TEST(deviations_and_thresholds)
+{
+    const imgpar_dtype dtype = dtypes[_i / MOST];
+    const int channels = _i % MOST + 1;
+    const real full = dtype_full(dtype);
+    picture a = scene(dtype, channels, 12), deviation = of_type(IMGPAR_F32, channels);
+    picture niblack = picture_copy(&a), sauvola = picture_copy(&a);
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        real m, s;
+        of_square(&a, k, 3, &m, &s);
+        const bool is_alpha = picture_is_alpha(&a, k % channels);
+        deviation.v[k] = is_alpha ? a.v[k] : s;
+        niblack.v[k] = is_alpha ? a.v[k] : a.v[k] > m - 0.3L * s ? full : 0;
+        sauvola.v[k] = is_alpha ? a.v[k] : a.v[k] > m * (1 + 0.25L * (s / (full / 2) - 1)) ? full : 0;
+    }
+    expect("local_stddev($1, size=7)", (const picture *const[]){ &a }, 1, &deviation, full * 0x1p-10L);
+    expect("niblack($1, size=7, k=-0.3)", (const picture *const[]){ &a }, 1, &niblack, 0);
+    expect("sauvola($1, size=7, k=0.25)", (const picture *const[]){ &a }, 1, &sauvola, 0);
+    picture_free(&a);
+    picture_free(&deviation);
+    picture_free(&niblack);
+    picture_free(&sauvola);
+}
+END_TEST
+
+/* ---- corners ----------------------------------------------------------------------------------------------------------- */
+
+START_TEST(corners)
+{
+    const imgpar_dtype dtype = dtypes[_i];
+    picture a = scene(dtype, 1, 13), tensor = of_type(IMGPAR_F32, 3);
+    picture harris = of_type(IMGPAR_F32, 1), shi_tomasi = of_type(IMGPAR_F32, 1);
+    for (int64_t k = 0; k < H * W; k++) {
+        const int64_t y = k / W, x = k % W;
+        const real u = (written_nearest(&a, y, x + 1, 0) - written_nearest(&a, y, x - 1, 0)) / 2 / dtype_full(dtype);
+        const real w = (written_nearest(&a, y + 1, x, 0) - written_nearest(&a, y - 1, x, 0)) / 2 / dtype_full(dtype);
+        tensor.v[3 * k] = u * u;
+        tensor.v[3 * k + 1] = w * w;
+        tensor.v[3 * k + 2] = u * w;
+    }
+    for (int64_t k = 0; k < H * W; k++) {
+        const real p = smooth(&tensor, 1.5L, 3 * k), q = smooth(&tensor, 1.5L, 3 * k + 1);
+        const real o = smooth(&tensor, 1.5L, 3 * k + 2);
+        harris.v[k] = p * q - o * o - 0.05L * (p + q) * (p + q);
+        shi_tomasi.v[k] = (p + q - sqrtl((p - q) * (p - q) + 4 * o * o)) / 2;
+    }
+    expect("harris($1, sigma=1.5, k=0.05)", (const picture *const[]){ &a }, 1, &harris, 0x1p-20L);
+    expect("shi_tomasi($1, sigma=1.5)", (const picture *const[]){ &a }, 1, &shi_tomasi, 0x1p-18L);
+    picture_free(&a);
+    picture_free(&tensor);
+    picture_free(&harris);
+    picture_free(&shi_tomasi);
+}
+END_TEST
+
+/* ---- pyramids ------------------------------------------------------------------------------------------------------------ */
+
+START_TEST(levels_of_pyramids)
+{
+    static const real weights[5] = { 1, 4, 6, 4, 1 };
+    const imgpar_dtype dtype = dtypes[_i / 2];
+    const int channels = _i % 2 ? 3 : 1;
+    picture a = scene(dtype, channels, 14), down = picture_new(dtype, (H + 1) / 2, (W + 1) / 2, channels);
+    picture up = picture_new(dtype, 2 * H, 2 * W, channels);
+    for (int64_t k = 0; k < picture_count(&down); k++) {
+        const int64_t y = k / channels / down.w * 2, x = k / channels % down.w * 2;
+        for (int i = 0; i < 25; i++)
+            down.v[k] += weights[i / 5] * weights[i % 5] / 256 *
+                         picture_read(&a, y + i / 5 - 2, x + i % 5 - 2, k % channels, IMGPAR_BORDER_REFLECT101, 0);
+    }
+    for (int64_t k = 0; k < picture_count(&up); k++) {
+        const int64_t y = k / channels / up.w, x = k / channels % up.w;
+        /* zeros between the elements, then the same weights, four times as large */
+        for (int64_t v = y / 2 - 2; v <= y / 2 + 2; v++)
+            for (int64_t u = x / 2 - 2; u <= x / 2 + 2; u++) {
+                const int64_t dy = 2 * v - y + 2, dx = 2 * u - x + 2;
+                if (dy < 0 || dy > 4 || dx < 0 || dx > 4) continue;
+                up.v[k] += weights[dy] * weights[dx] / 64 * written_nearest(&a, v, u, k % channels);
+            }
+    }
+    expect("pyr_down($1)", (const picture *const[]){ &a }, 1, &down, dtype == IMGPAR_F32 ? 1e-6L : 0);
+    expect("pyr_up($1)", (const picture *const[]){ &a }, 1, &up, a_level(dtype, 1e-6L));
+    picture_free(&a);
+    picture_free(&down);
+    picture_free(&up);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("written_windows");
+    TCase *tc = tcase_create("windows");
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_loop_test(tc, a_bilateral_filter, 0, MOST * N_DTYPES);
+    tcase_add_loop_test(tc, non_local_means, 0, MOST * N_DTYPES);
+    tcase_add_loop_test(tc, a_guided_filter, 0, N_DTYPES);
+    tcase_add_loop_test(tc, first_derivatives, 0, MOST * N_DTYPES);
+    tcase_add_loop_test(tc, second_derivatives_and_relief, 0, MOST * N_DTYPES);
+    tcase_add_loop_test(tc, differences_of_blurs, 0, 2 * N_DTYPES);
+    tcase_add_loop_test(tc, deviations_and_thresholds, 0, MOST * N_DTYPES);
+    tcase_add_loop_test(tc, corners, 0, N_DTYPES);
+    tcase_add_loop_test(tc, levels_of_pyramids, 0, 2 * N_DTYPES);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int n_failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "written.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+picture written_levels(imgpar_dtype dtype, int64_t h, int64_t w, int64_t c, unsigned seed)
+{
+    picture p = picture_new(dtype, h, w, c);
+    for (int64_t k = 0; k < picture_count(&p); k++) {
+        seed = seed * 1664525u + 1013904223u;
+        p.v[k] = rounded(dtype, (real)(seed >> 8) / (1 << 24) * dtype_full(dtype));
+    }
+    return p;
+}
+
+real written_nearest(const picture *a, int64_t y, int64_t x, int64_t c)
+{
+    return picture_read(a, y, x, c, IMGPAR_BORDER_REPLICATE, 0);
+}
+
+static void expect_of_array(imgpar_array *a, const char *text, const picture *want, const char *way)
+{
+    char why[256];
+    imgpar_info info = { .struct_size = sizeof info };
+    ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
+    ck_assert_msg(info.width == want->w && info.height == want->h && info.channels == want->c &&
+                      info.dtype == want->dtype,
+                  "%s gives %lld x %lld x %lld, dtype %d", text, (long long)info.width, (long long)info.height,
+                  (long long)info.channels, (int)info.dtype);
+    char *data = malloc(info.size_bytes);
+    ck_assert_ptr_nonnull(data);
+    ck_assert_msg(imgpar_array_read(a, data, info.size_bytes) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
+    ck_assert_msg(picture_compare(want, data, why), "%s: %s (%s)", text, why, way);
+    free(data);
+}
+
+void written_expect(imgpar_context *ctx, const char *text, const picture *const *in, int n, const picture *want,
+                    bool on_device)
+{
+    imgpar_array *arrays[2];
+    for (int k = 0; k < n; k++)
+        arrays[k] = picture_array(ctx, in[k]);
+    for (int way = on_device ? 0 : 1; way < 2; way++) {
+        ck_assert_int_eq(imgpar_context_set(ctx, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
+        imgpar_array *a = imgpar_apply(ctx, text, arrays, (size_t)n);
+        expect_of_array(a, text, want, way ? "ref" : "device");
+        imgpar_array_release(a);
+    }
+    for (int k = 0; k < n; k++)
+        imgpar_array_release(arrays[k]);
+}
