@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tone and colour (ops/written_tone.def) against the formulas that their sources give, pixel by pixel in long double, of
- * shares of white.
+ * Tone and colour (ops/written_tone.def) against the formulas that their sources give, pixel by pixel in long double,
+ * of shares of white.
  */
 #include "held.h"
 #include "tier.h"
@@ -28,7 +28,7 @@ static void tear_down(void) { imgpar_context_release(ctx); }
 static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_U16, IMGPAR_F32 };
 enum { N_DTYPES = 3 };
 
-/* In the quick tier the device computes bytes only: the interpreter computes all, and texts share what they stand on. */
+/* In the quick tier the device computes RGB of bytes only. */
 static void expect(const char *text, const picture *const *in, int n, const picture *want)
 {
     written_expect(ctx, text, in, n, want, test_tier_is_full() || (in[0]->dtype == IMGPAR_U8 && in[0]->c == 3));
@@ -43,7 +43,7 @@ static void allow(picture *want, real slack)
 /* A level; floats of about 1: what f32 arithmetic gives. */
 static real a_level(imgpar_dtype dtype) { return dtype == IMGPAR_F32 ? 1e-5L : 1; }
 
-/* ---- sRGB ---------------------------------------------------------------------------------------------------- */
+/* ---- sRGB ------------------------------------------------------------------------------------ */
 
 static real light(real v) { return v <= 0.04045L ? v / 12.92L : powl((v + 0.055L) / 1.055L, 2.4L); }
 static real stored(real v) { return v <= 0.0031308L ? v * 12.92L : 1.055L * powl(v, 1 / 2.4L) - 0.055L; }
@@ -57,7 +57,7 @@ static void mix(const real m[9], const real *in, real *out)
 static real largest(const real *v) { return fmaxl(v[0], fmaxl(v[1], v[2])); }
 static real least(const real *v) { return fminl(v[0], fminl(v[1], v[2])); }
 
-/* ---- rows that keep the dtype: out of the n colours of a pixel, all in shares of white --------------------------- */
+/* ---- rows that keep the dtype: out of the n colours of a pixel, all in shares of white ------- */
 
 static void each(const real *in, real *out, int n, real (*of)(real))
 {
@@ -181,7 +181,7 @@ START_TEST(tones_and_colours)
 }
 END_TEST
 
-/* ---- colour spaces: floats, without alpha -------------------------------------------------------------------------- */
+/* ---- colour spaces: floats, without alpha ---------------------------------------------------- */
 
 static void to_linear(const real *in, real *out, int n) { each(in, out, n, light); }
 static void from_linear(const real *in, real *out, int n) { each(in, out, n, stored); }
@@ -339,7 +339,7 @@ START_TEST(colour_spaces_and_back)
 }
 END_TEST
 
-/* ---- CIEDE2000 ------------------------------------------------------------------------------------------------------- */
+/* ---- CIEDE2000 ------------------------------------------------------------------------------- */
 
 static void to_lab(const real *in, real *out)
 {
@@ -423,7 +423,7 @@ START_TEST(differences_of_colours)
 }
 END_TEST
 
-/* ---- what the whole picture decides ------------------------------------------------------------------------------------ */
+/* ---- what the whole picture decides ---------------------------------------------------------- */
 
 static int by_value(const void *p, const void *q)
 {
@@ -498,7 +498,7 @@ START_TEST(dark_corners)
 }
 END_TEST
 
-/* ---- blend modes --------------------------------------------------------------------------------------------------------- */
+/* ---- blend modes ----------------------------------------------------------------------------- */
 
 static real multiply(real b, real s) { return b * s; }
 static real normal(real b, real s) { return (void)b, s; }

@@ -49,7 +49,7 @@ static picture scene(imgpar_dtype dtype, int64_t c, unsigned seed)
 
 static picture of_type(imgpar_dtype dtype, int64_t c) { return picture_new(dtype, H, W, c); }
 
-/* ---- smoothing that keeps edges ---------------------------------------------------------------------------------- */
+/* ---- smoothing that keeps edges -------------------------------------------------------------- */
 
 START_TEST(a_bilateral_filter)
 {
@@ -169,7 +169,7 @@ START_TEST(a_guided_filter)
 }
 END_TEST
 
-/* ---- derivatives --------------------------------------------------------------------------------------------------- */
+/* ---- derivatives ----------------------------------------------------------------------------- */
 
 static real by(const picture *a, const real m[9], int64_t k)
 {
@@ -261,7 +261,7 @@ START_TEST(differences_of_blurs)
 }
 END_TEST
 
-/* ---- local statistics ------------------------------------------------------------------------------------------------ */
+/* ---- local statistics ------------------------------------------------------------------------ */
 
 static void of_square(const picture *a, int64_t k, int radius, real *mean, real *deviation)
 {
@@ -303,7 +303,7 @@ START_TEST(deviations_and_thresholds)
 }
 END_TEST
 
-/* ---- corners ----------------------------------------------------------------------------------------------------------- */
+/* ---- corners --------------------------------------------------------------------------------- */
 
 START_TEST(corners)
 {
@@ -333,7 +333,7 @@ START_TEST(corners)
 }
 END_TEST
 
-/* ---- pyramids ------------------------------------------------------------------------------------------------------------ */
+/* ---- pyramids -------------------------------------------------------------------------------- */
 
 START_TEST(levels_of_pyramids)
 {
