@@ -94,7 +94,7 @@ static int64_t xor (int64_t a, int64_t v) { return a ^ v; }
     { "bits_or($1)", IMGPAR_I32, -300, 0, or },
     { "bits_xor($1)", IMGPAR_U32, 70000, 0, xor},
     { "reduce($1, 0, (p, q) -> p + q)", IMGPAR_I32, -7, 0, add },
-    { "reduce($1, 0, (p, q) -> q > 0 ? q : p)", IMGPAR_I32, -100, 0, last_positive },
+    { "reduce($1, 0, (p, q) -> q > 0 ? q : p, associative=true)", IMGPAR_I32, -100, 0, last_positive },
 };
 
 START_TEST(integers_are_folded_in_parts)

@@ -297,6 +297,58 @@ START_TEST(a_wavefront_is_the_loop_over_its_diagonals)
 }
 END_TEST
 
+/* ---- in order --------------------------------------------------------------------------------- */
+
+/* What text makes of a, n numbers of i32, by the interpreter and on the device. */
+static void gives(const char *text, imgpar_array *a, const int32_t *want, size_t n)
+{
+    int32_t *got = malloc(n * sizeof *got);
+    ck_assert_ptr_nonnull(got);
+    for (int k = 0; k < (has_device() ? 2 : 1); k++) {
+        imgpar_array *r = apply(text, a);
+        schedule(k ? "auto" : "ref");
+        ck_assert_msg(!imgpar_array_read(r, got, n * sizeof *got), "%s: %s", text, imgpar_array_message(r));
+        for (size_t i = 0; i < n; i++)
+            ck_assert_msg(got[i] == want[i], "%s: element %zu is %d, not %d (%s)", text, i, got[i], want[i],
+                          k ? "device" : "ref");
+        imgpar_array_release(r);
+    }
+    free(got);
+}
+
+/* Lines of more than a block, and more elements than a fold has work-items: the function is not associative, and the
+ * sums do not start from their identity. */
+START_TEST(elements_are_folded_in_order)
+{
+    enum { ROWS = 3, COLUMNS = 33001 };
+    static int32_t a[ROWS][COLUMNS], scanned[ROWS][COLUMNS], of_rows[ROWS], of_columns[COLUMNS];
+    int32_t of_all = 1, sum = 10;
+    open_context();
+    for (int y = 0; y < ROWS; y++) {
+        of_rows[y] = 1;
+        for (int x = 0; x < COLUMNS; x++) {
+            a[y][x] = (x * 31 + y * 7) % 101;
+            scanned[y][x] = of_rows[y] = a[y][x] - of_rows[y];
+            of_columns[x] = a[y][x] - (y ? of_columns[x] : 1);
+            of_all = a[y][x] - of_all;
+            sum += a[y][x];
+        }
+    }
+    imgpar_array *lines = imgpar_array_from_data(ctx, IMGPAR_I32, 2, (int64_t[]){ ROWS, COLUMNS }, a);
+    gives("scan($1, 1, (p, q) -> q - p, axis=1)", lines, scanned[0], (size_t)ROWS * COLUMNS);
+    gives("reduce($1, 1, (p, q) -> q - p, axis=1)", lines, of_rows, ROWS);
+    gives("reduce($1, 1, (p, q) -> q - p, axis=0)", lines, of_columns, COLUMNS);
+    gives("reduce($1, 1, (p, q) -> q - p, axis=[0 1])", lines, &of_all, 1);
+    gives("reduce($1, 1, (p, q) -> q - p)", lines, &of_all, 1);
+    gives("reduce($1, 10, (p, q) -> p + q)", lines, &sum, 1);
+    gives("slice(scan(reshape($1, [-1]), 10, (p, q) -> q + p), 99002)", lines, &sum, 1);
+    gives("reduce($1, 0, (p, q) -> q * 1 + p, associative=true) + 10", lines, &sum, 1);
+    gives("reduce(slice($1, 0, 0), 5, (p, q) -> q - p)", lines, (int32_t[]){ 5 }, 1);
+    imgpar_array_release(lines);
+    close_context();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("scan graphs");
@@ -305,6 +357,7 @@ int main(void)
     tcase_add_test(c, what_must_be_equal_is_equal);
     tcase_add_test(c, a_scans_last_element_is_the_sum);
     tcase_add_test(c, a_function_over_long_lines_is_the_operator);
+    tcase_add_test(c, elements_are_folded_in_order);
     tcase_add_test(c, maps_fuse_into_recurrences);
     tcase_add_test(c, mistakes_are_told);
     tcase_add_test(c, a_graphs_text_can_be_read_again);

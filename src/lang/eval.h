@@ -182,10 +182,19 @@ bool ip_form_fold(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_around(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_stencil(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_window(ip_eval *ev, const ip_node *call, ip_val *out);
-/* reduce.c: folds a along the axes written at axis with fn; keepdims may be NULL. While checking: looks at both, *out
- * stays. */
-bool ip_reduce_axes(ip_eval *ev, const ip_node *call, const ip_node *axis, const ip_node *keepdims, const ip_val *a,
-                    double init, const ip_val *fn, ip_val *out);
+/* A function of two elements as a graph over the placeholders p and q, one element each. */
+typedef struct ip_fold_function {
+    ip_val p, q, body;
+} ip_fold_function;
+/* reduce.c: the axes (as bits) and keepdims of a reduce(); keepdims may be NULL. While checking a is not looked at. */
+bool ip_reduce_options(ip_eval *ev, const ip_node *axis, const ip_node *keepdims, const ip_val *a, unsigned *axes,
+                       bool *keeps);
+/* a folded along axes with fn, whose order is free. */
+bool ip_reduce_axes(ip_eval *ev, const ip_node *call, const ip_val *a, unsigned axes, bool keepdims, double init,
+                    const ip_val *fn, ip_val *out);
+/* *a becomes its elements folded one after the other, row-major along the axes. */
+bool ip_reduce_in_order(ip_eval *ev, const ip_node *call, ip_val *a, unsigned axes, bool keepdims, double init,
+                        const ip_fold_function *function);
 /* A call of a row of the table, as it is written. */
 bool ip_call_row(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out);
 /* slice.c: slice() at values that are known when a loop runs; *is_mine: it is such a one, and *out is set. False:

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reduce(a, init, function, axis=): folds along axes, with the function applied to whole arrays. An axis of n elements
- * becomes one of ceil(n / 16): elements 16 i to 16 i + 15 are combined from the first to the last, then that axis
- * again until one is left. Behind the end stands init. So the function needs to be associative, no more.
+ * reduce(a, init, function, axis=): folds along axes. Where the order is free (ops/associative.h) the function is
+ * applied to whole arrays: an axis of n elements becomes one of ceil(n / 16), elements 16 i to 16 i + 15 being combined
+ * from the first to the last, then that axis again until one is left; behind the end stands init. Else the result is
+ * the last element of a scan, which takes the elements one after the other.
  */
 #include "lang/eval.h"
 
@@ -126,15 +127,81 @@ static bool axes_of(ip_eval *ev, const ip_node *node, int rank, unsigned *axes)
                                        rank == 1 ? "axis" : "axes");
 }
 
-bool ip_reduce_axes(ip_eval *ev, const ip_node *call, const ip_node *axis, const ip_node *keepdims, const ip_val *a,
-                    double init, const ip_val *fn, ip_val *out)
+/* The axes in another order, and another shape. */
+static bool rearrange(folding *f, ip_val *a, const double *order, int rank, const double *shape, int n)
+{
+    ip_val moved, out;
+    ip_arg axes[] = { ip_arg_array(a->u.array), vector("axes", order, rank) };
+    if (!ip_call_args(f->ev, ip_op_find("permute"), f->call->offset, axes, NULL, 2, &moved)) return false;
+    ip_arg extents[] = { ip_arg_array(moved.u.array), vector("shape", shape, n) };
+    bool ok = ip_call_args(f->ev, ip_op_find("reshape"), f->call->offset, extents, NULL, 2, &out);
+    ip_val_free(&moved);
+    if (!ok) return false;
+    ip_val_free(a);
+    *a = out;
+    return true;
+}
+
+/* *a, whose last axis is folded: the last element of a scan of at least one. */
+static bool fold_lines(folding *f, ip_val *a, const ip_fold_function *function)
+{
+    const int last = a->u.array->type.rank - 1;
+    const int64_t n = a->u.array->type.shape[last];
+    ip_val scanned, end;
+    if (n == 0) return fill_up(f, a, last, 1);
+    const ip_scan_options options = { .axis = last };
+    imgpar_array *scan = ip_build_scan_fold(f->ev->ctx, a->u.array, f->init, &options, function->p.u.array,
+                                            function->q.u.array, function->body.u.array);
+    if (!ip_call_result(f->ev, f->call->offset, scan, &scanned)) return false;
+    bool ok = every(f, &scanned, last, n - 1, 1, &end);
+    ip_val_free(&scanned);
+    if (!ok) return false;
+    ip_val_free(a);
+    *a = end;
+    return true;
+}
+
+bool ip_reduce_in_order(ip_eval *ev, const ip_node *call, ip_val *a, unsigned axes, bool keepdims, double init,
+                        const ip_fold_function *function)
+{
+    folding f = { .ev = ev, .call = call, .init = init };
+    const ip_type type = a->u.array->type;
+    double order[IMGPAR_MAX_RANK], lines[IMGPAR_MAX_RANK], result[IMGPAR_MAX_RANK], n = 1;
+    int n_rest = 0, n_result = 0, n_order = 0;
+    for (int k = 0; k < type.rank; k++) {
+        const bool folded = axes >> k & 1;
+        if (!folded) order[n_order++] = k, lines[n_rest++] = (double)type.shape[k];
+        if (!folded || keepdims) result[n_result++] = folded ? 1 : (double)type.shape[k];
+        if (folded) n *= (double)type.shape[k];
+    }
+    for (int k = 0; k < type.rank; k++)
+        if (axes >> k & 1) order[n_order++] = k;
+    if (n_rest == type.rank) return true; /* no axes */
+    lines[n_rest] = n;
+    if (n_result == 0) result[n_result++] = 1;
+    if (!rearrange(&f, a, order, type.rank, lines, n_rest + 1) || !fold_lines(&f, a, function)) return false;
+    ip_val out;
+    ip_arg extents[] = { ip_arg_array(a->u.array), vector("shape", result, n_result) };
+    if (!ip_call_args(ev, ip_op_find("reshape"), call->offset, extents, NULL, 2, &out)) return false;
+    ip_val_free(a);
+    *a = out;
+    return true;
+}
+
+bool ip_reduce_options(ip_eval *ev, const ip_node *axis, const ip_node *keepdims, const ip_val *a, unsigned *axes,
+                       bool *keeps)
+{
+    ip_val v = { .kind = IP_V_NONE };
+    if (!axes_of(ev, axis, ev->checking ? IMGPAR_MAX_RANK : a->u.array->type.rank, axes)) return false;
+    if (keepdims && !ip_eval_number(ev, keepdims, "reduce: keepdims", &v)) return false;
+    *keeps = v.number != 0;
+    return true;
+}
+
+bool ip_reduce_axes(ip_eval *ev, const ip_node *call, const ip_val *a, unsigned axes, bool keepdims, double init,
+                    const ip_val *fn, ip_val *out)
 {
     folding f = { .ev = ev, .call = call, .fn = fn, .init = init };
-    unsigned axes;
-    ip_val keeps = { .kind = IP_V_NONE };
-    if (!axes_of(ev, axis, ev->checking ? IMGPAR_MAX_RANK : a->u.array->type.rank, &axes)) return false;
-    if (keepdims && !ip_eval_number(ev, keepdims, "reduce: keepdims", &keeps)) return false;
-    if (ev->checking) return true;
     *out = ip_val_copy(a);
     bool ok = true;
     for (int k = 0; ok && k < a->u.array->type.rank; k++)
@@ -142,7 +209,7 @@ bool ip_reduce_axes(ip_eval *ev, const ip_node *call, const ip_node *axis, const
             ok = fold_level(&f, out, k);
             if (!ok || out->u.array->type.shape[k] == 1) break;
         }
-    if (ok && keeps.number == 0) ok = drop_axes(&f, out, axes);
+    if (ok && !keepdims) ok = drop_axes(&f, out, axes);
     if (!ok) ip_val_free(out);
     return ok;
 }

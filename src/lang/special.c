@@ -6,6 +6,7 @@
  */
 #include "base/alloc.h"
 #include "lang/words.h"
+#include "ops/associative.h"
 #include "ops/check.h"
 
 #include <math.h>
@@ -260,37 +261,60 @@ static bool cast_to(ip_eval *ev, size_t offset, ip_val *a, imgpar_dtype dtype)
     return true;
 }
 
-/* reduce(a, init, (p, q) -> expr), or with options scan(...). Where expr is of a wider dtype the elements are cast to
- * it first, once or twice. */
-static bool fold_build(ip_eval *ev, const ip_node *call, ip_val *a, double init, const ip_val *fn,
-                       const ip_scan_options *scan, ip_val *out)
+static void fold_function_free(ip_fold_function *f)
+{
+    ip_val_free(&f->p);
+    ip_val_free(&f->q);
+    ip_val_free(&f->body);
+}
+
+/* fn on elements of a's dtype, as a graph. Where it gives a wider dtype a is cast to that first, once or twice. */
+static bool fold_function(ip_eval *ev, const ip_node *call, ip_val *a, const ip_val *fn, ip_fold_function *f)
 {
     size_t offset = call->items[2]->offset;
     enum { TRIES = 3 };
     for (int i = 0;; i++) {
-        ip_val pq[2] = { { .kind = IP_V_NONE }, { .kind = IP_V_NONE } }, body = { .kind = IP_V_NONE };
-        bool ok = fold_body(ev, call->name->name, fn, a->u.array, offset, pq, &body), done = false;
-        imgpar_dtype dtype = ok ? body.u.array->type.dtype : IMGPAR_U8;
-        if (ok && dtype == a->u.array->type.dtype) {
-            done = true;
-            imgpar_array *p = pq[0].u.array, *q = pq[1].u.array, *f = body.u.array;
-            ok = ip_call_result(ev, call->offset,
-                                scan ? ip_build_scan_fold(ev->ctx, a->u.array, init, scan, p, q, f)
-                                     : ip_build_fold(ev->ctx, a->u.array, init, p, q, f),
-                                out);
-        }
-        ip_val_free(&pq[0]);
-        ip_val_free(&pq[1]);
-        ip_val_free(&body);
-        if (!ok || done) return ok;
-        if (i == TRIES)
+        ip_val pq[2] = { { .kind = IP_V_NONE }, { .kind = IP_V_NONE } };
+        *f = (ip_fold_function){ .body = { .kind = IP_V_NONE } };
+        bool ok = fold_body(ev, call->name->name, fn, a->u.array, offset, pq, &f->body);
+        f->p = pq[0];
+        f->q = pq[1];
+        const imgpar_dtype dtype = ok ? f->body.u.array->type.dtype : IMGPAR_U8, given = a->u.array->type.dtype;
+        if (ok && dtype == given) return true;
+        fold_function_free(f);
+        if (ok && i == TRIES)
             return ip_eval_fail(ev, offset, "%s: the function gives %s for elements of %s", call->name->name,
-                                imgpar_dtype_name(dtype), imgpar_dtype_name(a->u.array->type.dtype));
-        if (!cast_to(ev, call->offset, a, dtype)) return false;
+                                imgpar_dtype_name(dtype), imgpar_dtype_name(given));
+        if (!ok || !cast_to(ev, call->offset, a, dtype)) return false;
     }
 }
 
-/* axis, exclusive and reverse of a scan. */
+static bool scan_build(ip_eval *ev, const ip_node *call, ip_val *a, double init, const ip_val *fn,
+                       const ip_scan_options *options, ip_val *out)
+{
+    ip_fold_function f;
+    if (!fold_function(ev, call, a, fn, &f)) return false;
+    bool ok = ip_call_result(
+        ev, call->offset,
+        ip_build_scan_fold(ev->ctx, a->u.array, init, options, f.p.u.array, f.q.u.array, f.body.u.array), out);
+    fold_function_free(&f);
+    return ok;
+}
+
+/* true or false at a node that may be NULL: false. */
+static bool flag_of(ip_eval *ev, const ip_node *node, const char *form, const char *name, bool *flag)
+{
+    ip_val v;
+    *flag = false;
+    if (!node) return true;
+    if (!ip_eval_value(ev, node, &v)) return false;
+    const bool fits = v.kind == IP_V_BOOL || v.kind == IP_V_ANY;
+    *flag = fits && v.number != 0;
+    if (!fits) ip_eval_fail(ev, node->offset, "%s: %s must be true or false, not %s", form, name, ip_val_kind_text(&v));
+    ip_val_free(&v);
+    return fits;
+}
+
 static bool scan_options(ip_eval *ev, const ip_node *const *slots, ip_scan_options *options)
 {
     int64_t axis = 0;
@@ -298,26 +322,60 @@ static bool scan_options(ip_eval *ev, const ip_node *const *slots, ip_scan_optio
     *options = (ip_scan_options){ .axis = 0 };
     if (slots[3] && !ip_eval_integer(ev, slots[3], "scan: axis", -4, 3, &axis, &known)) return false;
     options->axis = (int)axis;
-    for (int i = 0; i < 2; i++) {
-        ip_val v;
-        if (!slots[4 + i]) continue;
-        if (!ip_eval_value(ev, slots[4 + i], &v)) return false;
-        bool fits = v.kind == IP_V_BOOL || v.kind == IP_V_ANY;
-        if (!fits)
-            ip_eval_fail(ev, slots[4 + i]->offset, "scan: %s must be true or false, not %s",
-                         i ? "reverse" : "exclusive", ip_val_kind_text(&v));
-        *(i ? &options->reverse : &options->exclusive) = fits && v.number != 0;
-        ip_val_free(&v);
-        if (!fits) return false;
+    return flag_of(ev, slots[4], "scan", "exclusive", &options->exclusive) &&
+           flag_of(ev, slots[5], "scan", "reverse", &options->reverse) &&
+           flag_of(ev, slots[6], "scan", "associative", &options->associative);
+}
+
+/* Of a reduce() with a function. */
+typedef struct reduce_options {
+    bool has_axes, keepdims, associative;
+    unsigned axes; /* as bits */
+} reduce_options;
+
+static bool reduce_options_of(ip_eval *ev, const ip_node *const *slots, const ip_val *a, reduce_options *options)
+{
+    *options = (reduce_options){ .has_axes = slots[3] != NULL };
+    if (slots[4] && !slots[3]) return ip_eval_fail(ev, slots[4]->offset, "reduce: keepdims needs axis");
+    if (slots[3] && !ip_reduce_options(ev, slots[3], slots[4], a, &options->axes, &options->keepdims)) return false;
+    return flag_of(ev, slots[5], "reduce", "associative", &options->associative);
+}
+
+/* reduce(a, init, (p, q) -> expr). */
+static bool reduce_build(ip_eval *ev, const ip_node *call, const ip_val *a, const reduce_options *options, double init,
+                         const ip_val *fn, ip_val *out)
+{
+    ip_fold_function f;
+    ip_val elements = ip_val_copy(a);
+    *out = (ip_val){ .kind = IP_V_NONE };
+    bool ok = fold_function(ev, call, &elements, fn, &f);
+    if (!ok) {
+        ip_val_free(&elements);
+        return false;
     }
-    return true;
+    imgpar_array *p = f.p.u.array, *q = f.q.u.array, *body = f.body.u.array;
+    if (!options->associative && !ip_folds_in_any_order(p, q, body, init)) {
+        unsigned all = (1u << elements.u.array->type.rank) - 1;
+        ok = ip_reduce_in_order(ev, call, &elements, options->has_axes ? options->axes : all, options->keepdims, init,
+                                &f);
+        if (ok) *out = ip_val_copy(&elements);
+    } else if (options->has_axes) {
+        ok = ip_reduce_axes(ev, call, a, options->axes, options->keepdims, init, fn, out);
+    } else {
+        imgpar_array *folded = ip_build_fold(ev->ctx, elements.u.array, init, p, q, body, options->associative);
+        ok = ip_call_result(ev, call->offset, folded, out);
+    }
+    fold_function_free(&f);
+    ip_val_free(&elements);
+    return ok;
 }
 
 static bool fold(ip_eval *ev, const ip_node *call, bool is_scan, ip_val *out)
 {
     const char *form = call->name->name;
-    const ip_node *slots[6] = { NULL };
+    const ip_node *slots[IP_FORM_MAX_PARAMS] = { NULL };
     ip_scan_options options;
+    reduce_options reducing;
     ip_val a, init, fn = { .kind = IP_V_NONE };
     if (!ip_form_args(ev, call, slots)) return false;
     if (!ip_eval_value(ev, slots[0], &a)) return false;
@@ -328,18 +386,16 @@ static bool fold(ip_eval *ev, const ip_node *call, bool is_scan, ip_val *out)
     if (ok && fn.kind != IP_V_FUNCTION && fn.kind != IP_V_ANY)
         ok = ip_eval_fail(ev, slots[2]->offset, "%s: a function such as (p, q) -> p + q is expected, not %s", form,
                           ip_val_kind_text(&fn));
-    const ip_node *axis = is_scan ? NULL : slots[3];
-    if (ok && !is_scan && slots[4] && !axis) ok = ip_eval_fail(ev, slots[4]->offset, "reduce: keepdims needs axis");
-    if (ok && ev->checking && axis) ok = ip_reduce_axes(ev, call, axis, slots[4], &a, init.number, &fn, out);
+    if (ok && !is_scan) ok = reduce_options_of(ev, slots, &a, &reducing);
     if (ok && ev->checking) {
         ip_val pq[2] = { ip_val_unknown(IP_V_ARRAY), ip_val_unknown(IP_V_ARRAY) }, body;
         ok = ip_call_function(ev, &fn, pq, 2, slots[2]->offset, &body);
         if (ok) ip_val_free(&body);
         *out = ok ? ip_val_unknown(IP_V_ARRAY) : *out;
-    } else if (ok && axis) {
-        ok = ip_reduce_axes(ev, call, axis, slots[4], &a, init.number, &fn, out);
+    } else if (ok && is_scan) {
+        ok = scan_build(ev, call, &a, init.number, &fn, &options, out);
     } else if (ok) {
-        ok = fold_build(ev, call, &a, init.number, &fn, is_scan ? &options : NULL, out);
+        ok = reduce_build(ev, call, &a, &reducing, init.number, &fn, out);
     }
     ip_val_free(&a);
     ip_val_free(&fn);

@@ -74,15 +74,24 @@ static const ip_word words[] = {
          "never widens what it meets, and is computed in 64 bits (f64 with a fraction). slice(a, i, i + 1) follows\n"
          "a counter.",
          "iterate(a, 3, boxblur(_, size=3))", 3, "start", "count", "step", "until", "check"),
-    FORM("reduce", ip_form_reduce, "reduce(array, \"sum\", axis=) or reduce(array, init, function, axis=, keepdims=)",
-         "folds an array into one element, or along axes",
-         "sum min max mean prod all any and or xor argmin argmax var std norm, with the parameters of their\n"
-         "operations. A function (p, q) -> expr must be associative: its order is free; init is its identity.",
-         "reduce(a, 0, (p, q) -> max(p, q))", 3, "array", "init", "function", "axis", "keepdims"),
-    FORM("scan", ip_form_scan, "scan(array, init, function, axis=0, exclusive=false, reverse=false)",
+    FORM(
+        "reduce", ip_form_reduce,
+        "reduce(array, \"sum\", axis=) or reduce(array, init, function, axis=, keepdims=, associative=false)",
+        "folds an array into one element, or along axes",
+        "sum min max mean prod all any and or xor argmin argmax var std norm, with the parameters of their\n"
+        "operations. A function (p, q) -> expr folds the elements into init one after the other, of several axes in\n"
+        "row-major order. Sums from 0, products from 1, extremes and what combines bits are folded in any order,\n"
+        "by many at once: p + q, max(p, q), q > p ? q : p; so is what associative=true says is associative, with init\n"
+        "as its identity.",
+        "reduce(a, 0, (p, q) -> max(p, q))", 3, "array", "init", "function", "axis", "keepdims", "associative"),
+    FORM("scan", ip_form_scan, "scan(array, init, function, axis=0, exclusive=false, reverse=false, associative=false)",
          "folds along an axis and keeps what it passes; with an operator's name it is the operation scan",
-         "init is the function's identity. Long lines are folded in blocks, so the function must be associative.",
-         "scan(a, 0, (p, q) -> max(p, q), axis=1)", 3, "array", "init", "function", "axis", "exclusive", "reverse"),
+         "The elements of a line are folded into init one after the other, many lines at once; long lines in blocks "
+         "where\n"
+         "the function is a sum from 0, a product from 1, an extreme or combines bits, p + q or max(p, q), or where\n"
+         "associative=true says that it is associative and init its identity.",
+         "scan(a, 0, (p, q) -> max(p, q), axis=1)", 3, "array", "init", "function", "axis", "exclusive", "reverse",
+         "associative"),
     FORM("stencil", ip_form_stencil, "stencil(expr, border=replicate, cval=0, outside=)",
          "says what neighbour reads a[dy, dx] find beyond the edges",
          "border is that of the operations. outside=k makes the result k wherever a read falls outside,\n"

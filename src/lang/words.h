@@ -8,7 +8,7 @@
 
 #include "lang/eval.h"
 
-enum { IP_FORM_MAX_PARAMS = 6 };
+enum { IP_FORM_MAX_PARAMS = 7 };
 
 typedef struct ip_word {
     imgpar_word info;

@@ -368,7 +368,7 @@ static imgpar_array *fold_node(imgpar_context *ctx, const char *row, imgpar_arra
 }
 
 imgpar_array *ip_build_fold(imgpar_context *ctx, imgpar_array *a, double init, imgpar_array *p, imgpar_array *q,
-                            imgpar_array *body)
+                            imgpar_array *body, bool associative)
 {
     imgpar_array *const inputs[] = { a, p, q, body };
     ip_type type = { .dtype = a->type.dtype,
@@ -378,7 +378,9 @@ imgpar_array *ip_build_fold(imgpar_context *ctx, imgpar_array *a, double init, i
                      .white = body->type.white,
                      .is_mask = body->type.is_mask };
     imgpar_array *node = fold_node(ctx, "fold", inputs, init, &type);
-    return node->op ? complete(node) : node;
+    if (!node->op) return node;
+    node->params[1].number = associative;
+    return complete(node);
 }
 
 imgpar_array *ip_build_scan_fold(imgpar_context *ctx, imgpar_array *a, double init, const ip_scan_options *options,
@@ -391,6 +393,7 @@ imgpar_array *ip_build_scan_fold(imgpar_context *ctx, imgpar_array *a, double in
     node->params[1].number = options->axis;
     node->params[2].number = options->exclusive;
     node->params[3].number = options->reverse;
+    node->params[4].number = options->associative;
     node->op->infer(node, &err);
     node->type.white = body->type.white;
     node->type.is_mask = body->type.is_mask;

@@ -71,15 +71,17 @@ imgpar_array *ip_build_loop_value(imgpar_context *ctx, bool fractional, const ip
 void ip_build_loop(imgpar_context *ctx, int n, imgpar_array *const *initial, imgpar_array *const *placeholder,
                    imgpar_array *const *next, imgpar_array *until, int64_t count, int64_t check, imgpar_array **out);
 
-/* Folds every element of a into one with an associative function: body is a graph over the one-element
- * placeholders p and q, both of a's dtype, and gives an element of that dtype; init is its identity. */
+/* Folds every element of a into one with a function whose order is free (associative.h): body is a graph over the
+ * one-element placeholders p and q, both of a's dtype, and gives an element of that dtype.
+ * associative: the caller says so of it. */
 imgpar_array *ip_build_fold(imgpar_context *ctx, imgpar_array *a, double init, imgpar_array *p, imgpar_array *q,
-                            imgpar_array *body);
+                            imgpar_array *body, bool associative);
 
-/* The same for a scan along axis (its row's params); the result has a's shape. */
+/* A scan along axis (its row's params) with any function; the result has a's shape. */
 typedef struct ip_scan_options {
     int axis;
     bool exclusive, reverse;
+    bool associative; /* the caller says that the function is, and that init is its identity */
 } ip_scan_options;
 imgpar_array *ip_build_scan_fold(imgpar_context *ctx, imgpar_array *a, double init, const ip_scan_options *options,
                                  imgpar_array *p, imgpar_array *q, imgpar_array *body);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Recurrences along an axis: scans with an operator or a user's function, recursive filters. Types and stages. */
+#include "ops/associative.h"
 #include "ops/complex.h"
 #include "ops/infer.h"
 #include "ops/lower.h"
@@ -184,7 +185,10 @@ ip_stage *ip_stages_scan_fold(ip_lower *l)
     ip_expr *x = ip_lower_in(l, 0), *combine = ip_lower_function(l, x->dtype);
     ip_stage *s = combine ? scan_stage(l, x->dtype) : NULL;
     if (!s) return NULL;
-    s->combine = combine;
+    imgpar_array *const *in = l->node->inputs;
+    if (ip_param_number(l->node, "associative") != 0 ||
+        ip_folds_in_any_order(in[1], in[2], in[3], ip_param_number(l->node, "init")))
+        s->combine = combine;
     s->body = ip_x_map(l->ir, combine, put_element, x);
     s->init = ip_lower_identity(l, x->dtype);
     return finished(l, s);
