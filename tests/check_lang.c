@@ -688,6 +688,7 @@ static const struct {
     { "make(2, 3, zip(x, y, 1, 2, 3))", IMGPAR_E_ARGUMENT,
       "apply:1:1: make: the expression has the shape [3, 2, 5], not [3, 2]" },
     { "iterate($1, 100, make(width(_) + 1, 1, x))", IMGPAR_E_ARGUMENT, "apply:1:18: iterate: the type never settles" },
+    { "reduce($1, 0.5, (p, q) -> p + q)", IMGPAR_E_ARGUMENT, "apply:1:12: reduce: init is 0.5, but elements are" },
     { "reduce($1, 0, (p, q) -> p / q > 1 ? p : q)", IMGPAR_OK, "" },
     { "iterate($1, 1000000, iterate(_, 100, boxblur(_)) + 1)", IMGPAR_OK, "" },
     { "fn f(a) = iterate(a, 60, _ + 1)\nfn g(a) = iterate(a, 60, f(f(_)))\niterate($1, 2, g(g(g(_))))", IMGPAR_OK, "" },

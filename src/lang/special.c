@@ -5,6 +5,7 @@
  * iterate and stencil have files of their own.
  */
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "lang/words.h"
 #include "ops/associative.h"
 #include "ops/check.h"
@@ -268,8 +269,19 @@ static void fold_function_free(ip_fold_function *f)
     ip_val_free(&f->body);
 }
 
+/* Integers are folded into whole numbers; infinities are the dtype's ends. */
+static bool check_init(ip_eval *ev, const ip_node *call, const ip_val *a, double init)
+{
+    const imgpar_dtype dtype = a->u.array->type.dtype;
+    if (ip_dtype(dtype)->is_float || isinf(init) || init == floor(init)) return true;
+    return ip_eval_fail(ev, call->items[1]->offset,
+                        "%s: init is %g, but elements are %s; cast(a, f32) makes them floats", call->name->name, init,
+                        imgpar_dtype_name(dtype));
+}
+
 /* fn on elements of a's dtype, as a graph. Where it gives a wider dtype a is cast to that first, once or twice. */
-static bool fold_function(ip_eval *ev, const ip_node *call, ip_val *a, const ip_val *fn, ip_fold_function *f)
+static bool fold_function(ip_eval *ev, const ip_node *call, ip_val *a, double init, const ip_val *fn,
+                          ip_fold_function *f)
 {
     size_t offset = call->items[2]->offset;
     enum { TRIES = 3 };
@@ -280,8 +292,9 @@ static bool fold_function(ip_eval *ev, const ip_node *call, ip_val *a, const ip_
         f->p = pq[0];
         f->q = pq[1];
         const imgpar_dtype dtype = ok ? f->body.u.array->type.dtype : IMGPAR_U8, given = a->u.array->type.dtype;
-        if (ok && dtype == given) return true;
+        if (ok && dtype == given && check_init(ev, call, a, init)) return true;
         fold_function_free(f);
+        if (ok && dtype == given) return false;
         if (ok && i == TRIES)
             return ip_eval_fail(ev, offset, "%s: the function gives %s for elements of %s", call->name->name,
                                 imgpar_dtype_name(dtype), imgpar_dtype_name(given));
@@ -293,7 +306,7 @@ static bool scan_build(ip_eval *ev, const ip_node *call, ip_val *a, double init,
                        const ip_scan_options *options, ip_val *out)
 {
     ip_fold_function f;
-    if (!fold_function(ev, call, a, fn, &f)) return false;
+    if (!fold_function(ev, call, a, init, fn, &f)) return false;
     bool ok = ip_call_result(
         ev, call->offset,
         ip_build_scan_fold(ev->ctx, a->u.array, init, options, f.p.u.array, f.q.u.array, f.body.u.array), out);
@@ -348,7 +361,7 @@ static bool reduce_build(ip_eval *ev, const ip_node *call, const ip_val *a, cons
     ip_fold_function f;
     ip_val elements = ip_val_copy(a);
     *out = (ip_val){ .kind = IP_V_NONE };
-    bool ok = fold_function(ev, call, &elements, fn, &f);
+    bool ok = fold_function(ev, call, &elements, init, fn, &f);
     if (!ok) {
         ip_val_free(&elements);
         return false;
