@@ -277,6 +277,12 @@ static const shape shapes[] = {
     { "s = $1[-1, -1] + $1[-1, 0] + $1[-1, 1] + $1[0, -1] + $1[0, 1] + $1[1, -1] + $1[1, 0] + $1[1, 1]\n"
       "s * s + 3 * s",
       IMGPAR_F32, 1, 61, 37, 1e-6 },
+    /* products of rows that are kept for several of them */
+    { "a = $1\ng = a[-1, 1] - a[-1, -1] + 2 * (a[0, 1] - a[0, -1]) + a[1, 1] - a[1, -1]\n"
+      "h = a[1, -1] - a[-1, -1] + 2 * (a[1, 0] - a[-1, 0]) + a[1, 1] - a[-1, 1]\n"
+      "fn s(a) = a[-1, -1] + a[-1, 0] + a[-1, 1] + a[0, -1] + a + a[0, 1] + a[1, -1] + a[1, 0] + a[1, 1]\n"
+      "s(g * g) * s(h * h) - s(g * h) * s(g * h)",
+      IMGPAR_F32, 1, 61, 37, 1e-6 },
     /* as narrow as can be: rows, means of two, differences, products by a fixed point, numbers of columns */
     { "fn mean(a, b) = (a + b + 1) >> 1\ns = cast($1, i32)\nm = max(s[0, -1], s[1, 0])\n"
       "n = abs(m[0, -1] - m[1, 1]) < abs(m[1, -1] - m[0, 1]) ? mean(m[-1, 0], m[1, 0]) : m\nmean(n[0, -2], n) - n[1, "

@@ -37,6 +37,16 @@ const pin pins[] = {
       1,
       "schedule rows",
       "row of plus" },
+    { "products of rows that are kept for others are made where they are read",
+      "rows",
+      { "a = $1\ng = a[-1, 1] - a[-1, -1] + 2 * (a[0, 1] - a[0, -1]) + a[1, 1] - a[1, -1]\n"
+        "h = a[1, -1] - a[-1, -1] + 2 * (a[1, 0] - a[-1, 0]) + a[1, 1] - a[-1, 1]\n"
+        "fn s(a) = a[-1, -1] + a[-1, 0] + a[-1, 1] + a[0, -1] + a + a[0, 1] + a[1, -1] + a[1, 0] + a[1, 1]\n"
+        "s(g * g) * s(h * h) - s(g * h) * s(g * h)",
+        IMGPAR_F32, 1, 61, 37, 1e-6 },
+      1,
+      "keeps   3 rows of minus",
+      "rows of times" },
     { "a map of what is looked up is a map of the table",
       "rows",
       { "t = reshape(cumsum(cast(histogram($1), i32), axis=1), [256])\nmin(take(t, $1) * 0.113, 255)", IMGPAR_U8, 1,
