@@ -32,7 +32,7 @@ enum {
     FLAT_SIZE = 200 /* looked through once for every load */,
     MAX_LOADS = 100 /* of a stage that others went into: compilers compare all reads of a loop with each other */,
     FEW_LOADS = 4 /* as quick as to keep a row and to read it twice */,
-    FEW_NEIGHBOURS = 9 /* of 3 x 3: harris of 4 megapixels takes 1.6 ms of 18.8 less on two cores */
+    FEW_NEIGHBOURS = 9 /* of 3 x 3: sums of three products of gradients take 2 to 8 % less CPU time */
 };
 
 typedef struct inlining {
