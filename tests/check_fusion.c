@@ -326,6 +326,22 @@ START_TEST(results_of_one_source_are_made_in_one_pass)
 }
 END_TEST
 
+/* Two levels along these axes. */
+static const struct together folds[] = {
+    { 2, { "minval($1, axis=0)", "maxval($1, axis=0)", "sum($1, axis=0)" } },
+    { 2, { "minval($1, axis=1)", "mean($1, axis=1)", "maxval($1, axis=1)", "sum($1, axis=1)" } },
+};
+
+START_TEST(folds_along_an_axis_share_their_levels)
+{
+    bench b;
+    set_up(&b);
+    for (size_t k = 0; k < sizeof folds / sizeof *folds; k++)
+        check_together(&b, &folds[k]);
+    tear_down(&b);
+}
+END_TEST
+
 START_TEST(a_kept_value_is_read_and_not_computed_again)
 {
     bench b;
@@ -977,6 +993,7 @@ int main(void)
     tcase_add_test(c, fusion_can_be_switched_off);
     tcase_add_test(c, several_results_share_their_work);
     tcase_add_test(c, results_of_one_source_are_made_in_one_pass);
+    tcase_add_test(c, folds_along_an_axis_share_their_levels);
     tcase_add_test(c, running_sums_are_the_sums);
     tcase_add_test(c, what_channels_share_is_spread);
     tcase_add_test(c, a_mask_of_two_values_is_a_choice);

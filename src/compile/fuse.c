@@ -22,8 +22,9 @@
  * Where other kernels read it too, or its value is asked for, the kernel it joins also writes it to memory: that saves
  * reading it back once.
  *
- * A stage that no reader can take joins a sibling, a kernel of the same size that reads something it reads as well
- * (reductions, histograms and images of one source in one pass), under 3 and 4, and starts a kernel of its own else.
+ * A stage that no reader can take joins a sibling, a kernel of the same size that reads, directly or not, something it
+ * reads as well (reductions, histograms and images of one source in one pass, folds along an axis level by level),
+ * under 3 and 4, and starts a kernel of its own else.
  *
  * Neither may make a circle: a kernel never needs its own results by way of another one. Reductions and histograms have
  * no readers in their kernel, since all of their input must be seen first. Opaque stages (ir/opaque.h) are kernels of
@@ -57,8 +58,7 @@ typedef struct fusing {
     unsigned char *is_live, *reads_gather, *reads_elsewhere, *reads_paced, *is_other_node; /* by stage id */
     int *size;        /* by stage id: operations in its body */
     ip_span *columns; /* by stage id, of what is live: between which it is read */
-    /* family[id]: a set of stage ids, of what a stage of its size reads, directly or not, at the same size; and
-     * itself */
+    /* family[id]: a set of stage ids, of what the stage reads, directly or not; and itself */
     uint64_t **family;
     size_t family_words;
     ip_stage *visiting;
@@ -105,7 +105,7 @@ static void join_family(ip_expr *load, void *user)
 {
     fusing *f = user;
     const ip_stage *p = load->source, *reader = f->visiting;
-    if (p->kind == IP_STAGE_TABLE || !same_size(p->dims, ip_stage_domain(reader))) return;
+    if (p->kind == IP_STAGE_TABLE) return;
     for (size_t w = 0; w < f->family_words; w++)
         f->family[reader->id][w] |= f->family[p->id][w];
 }
