@@ -637,6 +637,8 @@ START_TEST(every_written_row_is_tested)
         "brightness contrast exposure level autolevel posterize solarize vignette tonemap sepia hue_rotate vibrance "
         "gray_world rgb_to_linear linear_to_rgb rgb_to_xyz xyz_to_rgb rgb_to_oklab oklab_to_rgb rgb_to_hsl hsl_to_rgb "
         "lab_to_lch lch_to_lab delta_e blend_mode "
+        /* check_written_shapes */
+        "rectangle ellipse line checkerboard linear_gradient radial_gradient cover contain warp mse mae "
         /* check_written_windows */
         "bilateral nlmeans guided scharr prewitt laplacian dog emboss local_stddev niblack sauvola harris shi_tomasi "
         "pyr_down pyr_up ";

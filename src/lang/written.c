@@ -18,9 +18,10 @@
 #include "lang/written.h"
 #include "ops/row_functions.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { MOST_NAMES = 20 };
+enum { MOST_NAMES = 30 };
 
 typedef struct names {
     ip_program program;
@@ -61,6 +62,18 @@ static ip_val number_of(const imgpar_array *call, const imgpar_op_param *info, c
     return ip_val_number(p->number, ip_param_kind_of(info) != IP_PARAM_INTEGER);
 }
 
+/* A matrix m as m_rows and its elements m11, m12, ... */
+static void bind_matrix(names *to, const char *name, const ip_param *p)
+{
+    char element[64];
+    snprintf(element, sizeof element, "%.30s_rows", name);
+    bind(to, element, ip_val_number(p->rows, false));
+    for (int k = 0; k < p->rows * p->cols; k++) {
+        snprintf(element, sizeof element, "%.30s%d%d", name, k / p->cols + 1, k % p->cols + 1);
+        bind(to, element, ip_val_number(p->numbers[k], true));
+    }
+}
+
 static void bind_arguments(names *to, const imgpar_array *call)
 {
     const imgpar_op_info *info = &call->op->info;
@@ -69,6 +82,10 @@ static void bind_arguments(names *to, const imgpar_array *call)
     for (int k = 0; k < info->n_params; k++) {
         const imgpar_op_param *p = info->params[k];
         bool is_word = ip_param_kind_of(p) == IP_PARAM_CHOICE;
+        if (ip_param_kind_of(p) == IP_PARAM_MATRIX) {
+            bind_matrix(to, p->name, &call->params[k]);
+            continue;
+        }
         bind(to, p->name,
              is_word ? word(to, p->choices, (int)call->params[k].number) : number_of(call, p, &call->params[k]));
     }

@@ -304,6 +304,21 @@ imgpar_array *ip_expand_wavefront(const imgpar_array *call)
 
 /* ---- rows written in the language: lang/written.c expands them ---------------------------------- */
 
+/* A matrix of two or three rows by three columns that moves points of the plane, and back. */
+static imgpar_status check_invertible(const imgpar_array *node, ip_error *err)
+{
+    const ip_param *p = ip_param_get(node, "matrix");
+    const char *name = node->op->info.name;
+    const double *m = p->numbers, last[3] = { 0, 0, 1 }, *n = p->rows == 3 ? m + 6 : last;
+    if (p->cols != 3 || p->rows < 2 || p->rows > 3)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the matrix is %dx%d; it must be 2x3 or 3x3", name, p->rows,
+                       p->cols);
+    double determinant =
+        m[0] * (m[4] * n[2] - m[5] * n[1]) - m[1] * (m[3] * n[2] - m[5] * n[0]) + m[2] * (m[3] * n[1] - m[4] * n[0]);
+    if (isfinite(determinant) && determinant != 0) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the matrix has no inverse: its determinant is %g", name, determinant);
+}
+
 imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
@@ -314,6 +329,9 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     switch ((ip_needs)node->op->variant) {
     case IP_NEEDS_NOTHING: return IMGPAR_OK;
     case IP_NEEDS_IMAGE: break;
+    case IP_NEEDS_INVERTIBLE:
+        if (!check_invertible(node, err)) break;
+        return err->status;
     case IP_NEEDS_COLOUR:
         if (dims[3] >= 3) break;
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must have 3 channels, or 4 with alpha", name, input,

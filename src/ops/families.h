@@ -120,7 +120,13 @@ typedef enum ip_measure {
     IP_MEASURE_DOT
 } ip_measure;
 /* What a written row asks of its first input. */
-typedef enum ip_needs { IP_NEEDS_NOTHING, IP_NEEDS_IMAGE, IP_NEEDS_COLOUR, IP_NEEDS_LEVELS } ip_needs;
+typedef enum ip_needs {
+    IP_NEEDS_NOTHING,
+    IP_NEEDS_IMAGE,
+    IP_NEEDS_COLOUR,
+    IP_NEEDS_LEVELS,
+    IP_NEEDS_INVERTIBLE
+} ip_needs;
 typedef enum ip_norm { IP_NORM_L2, IP_NORM_L1, IP_NORM_MAX } ip_norm; /* the row's choices */
 /* What a scan runs: in the order of the row's choices; ANY_OF: the row leaves it to its parameter. */
 typedef enum ip_running {
