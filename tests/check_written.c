@@ -602,6 +602,49 @@ START_TEST(a_picture_over_another)
 }
 END_TEST
 
+/* ---- functions of numbers --------------------------------------------------------------------------------------- */
+
+START_TEST(functions_of_numbers)
+{
+    static const float special[] = { 0, -0.0f, 1, -1, 3e38f, -3e38f, 1e-40f, INFINITY, -INFINITY, NAN, 0.3f, -7.5f };
+    enum { N = sizeof special / sizeof *special };
+    static float all[N][N], other[N][N];
+    for (int y = 0; y < N; y++)
+        for (int x = 0; x < N; x++) {
+            all[y][x] = special[x];
+            other[y][x] = special[y];
+        }
+    const int64_t shape[] = { N, N };
+    imgpar_array *in[] = { imgpar_array_from_data(ctx, IMGPAR_F32, 2, shape, all),
+                           imgpar_array_from_data(ctx, IMGPAR_F32, 2, shape, other) };
+    static const char *const texts[] = { "sign($1)", "cast(isnan($1), f32)", "cast(isinf($1), f32)",
+                                         "cast(isfinite($1), f32)", "hypot($1, $2)" };
+    for (int t = 0; t < 5; t++)
+        for (int way = 0; way < 2; way++) {
+            float got[N][N];
+            ck_assert_int_eq(imgpar_context_set(ctx, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
+            imgpar_array *a = imgpar_apply(ctx, texts[t], in, 2);
+            ck_assert_msg(imgpar_array_read(a, got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(a));
+            imgpar_array_release(a);
+            for (int k = 0; k < N * N; k++) {
+                const float x = all[k / N][k % N], y = other[k / N][k % N], g = got[k / N][k % N];
+                const float want = t == 0   ? isnan(x) ? x : (float)((x > 0) - (x < 0))
+                                     : t == 1 ? isnan(x) != 0
+                                   : t == 2 ? isinf(x) != 0
+                                   : t == 3 ? isfinite(x) != 0
+                                            : hypotf(x, y);
+                const bool is_same = isnan(want) ? isnan(g) : g == want || fabsf(g - want) <= 3e-7f * fabsf(want);
+                /* a device may take denormals for 0 */
+                const bool is_tiny = fabsf(want) < 1e-37f && fabsf(g) < 1e-37f;
+                ck_assert_msg(is_same || is_tiny, "%s of %g, %g is %g, not %g (%d)", texts[t], (double)x, (double)y,
+                              (double)g, (double)want, way);
+            }
+        }
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+}
+END_TEST
+
 /* ---- messages
  * -------------------------------------------------------------------------------------------------------------- */
 
@@ -637,6 +680,7 @@ START_TEST(every_written_row_is_tested)
         "brightness contrast exposure level autolevel posterize solarize vignette tonemap sepia hue_rotate vibrance "
         "gray_world rgb_to_linear linear_to_rgb rgb_to_xyz xyz_to_rgb rgb_to_oklab oklab_to_rgb rgb_to_hsl hsl_to_rgb "
         "lab_to_lch lch_to_lab delta_e blend_mode "
+        "sign isnan isinf isfinite hypot "
         /* check_written_shapes */
         "rectangle ellipse line checkerboard linear_gradient radial_gradient cover contain warp mse mae "
         /* check_written_windows */
@@ -671,6 +715,7 @@ int main(void)
     tcase_add_loop_test(tc, quarter_turns, 0, N_DTYPES);
     tcase_add_loop_test(tc, a_turn_by_any_angle, 0, N_DTYPES);
     tcase_add_loop_test(tc, a_picture_over_another, 0, 4 * N_DTYPES);
+    tcase_add_test(tc, functions_of_numbers);
     tcase_add_loop_test(tc, a_message_names_the_row, 0, (int)(sizeof wrong / sizeof *wrong));
     tcase_add_test(tc, every_written_row_is_tested);
     suite_add_tcase(suite, tc);

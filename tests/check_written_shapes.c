@@ -34,7 +34,7 @@ static void expect(const char *text, const picture *const *in, int n, picture *w
     written_expect(ctx, text, in, n, want, on_device || test_tier_is_full());
 }
 
-/* ---- masks --------------------------------------------------------------------------------------------------- */
+/* ---- masks ----------------------------------------------------------------------------------- */
 
 static real of_rectangle(real x, real y) { return x >= -3 && x < 7 && y >= 4 && y < 15 ? 255 : 0; }
 static real of_ellipse(real x, real y)
@@ -98,7 +98,7 @@ START_TEST(masks_by_their_formulas)
 }
 END_TEST
 
-/* ---- frames ------------------------------------------------------------------------------------------------------ */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 /* Boxes of whole pixels: 31 x 23 is made 4 times as large and cut, or put into a frame. */
 START_TEST(frames)
@@ -120,7 +120,7 @@ START_TEST(frames)
 }
 END_TEST
 
-/* ---- warps ---------------------------------------------------------------------------------------------------------- */
+/* ---- warps ----------------------------------------------------------------------------------- */
 
 static real between(const picture *a, real y, real x, int64_t c)
 {
@@ -193,7 +193,7 @@ START_TEST(matrices_that_do_not_move_are_told)
 }
 END_TEST
 
-/* ---- measures ----------------------------------------------------------------------------------------------------- */
+/* ---- measures -------------------------------------------------------------------------------- */
 
 START_TEST(how_alike_two_pictures_are)
 {

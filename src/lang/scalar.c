@@ -113,6 +113,11 @@ static double f_trunc(const double *a) { return trunc(a[0]); }
 static double f_abs(const double *a) { return fabs(a[0]); }
 static double f_min(const double *a) { return fmin(a[0], a[1]); }
 static double f_max(const double *a) { return fmax(a[0], a[1]); }
+static double f_sign(const double *a) { return isnan(a[0]) ? a[0] : (a[0] > 0) - (a[0] < 0); }
+static double f_isnan(const double *a) { return isnan(a[0]) ? 1 : 0; }
+static double f_isinf(const double *a) { return isinf(a[0]) ? 1 : 0; }
+static double f_isfinite(const double *a) { return isfinite(a[0]) ? 1 : 0; }
+static double f_hypot(const double *a) { return hypot(a[0], a[1]); }
 static double f_select(const double *a) { return a[0] != 0 ? a[1] : a[2]; }
 static double f_clamp(const double *a) { return fmin(fmax(a[0], a[1]), a[2]); }
 
@@ -122,14 +127,16 @@ static const struct {
     fraction fraction;
     double (*call)(const double *args);
 } functions[] = {
-    { "sqrt", 1, ALWAYS, f_sqrt },   { "exp", 1, ALWAYS, f_exp },      { "log", 1, ALWAYS, f_log },
-    { "sin", 1, ALWAYS, f_sin },     { "cos", 1, ALWAYS, f_cos },      { "tan", 1, ALWAYS, f_tan },
-    { "asin", 1, ALWAYS, f_asin },   { "acos", 1, ALWAYS, f_acos },    { "atan", 1, ALWAYS, f_atan },
-    { "sinh", 1, ALWAYS, f_sinh },   { "cosh", 1, ALWAYS, f_cosh },    { "tanh", 1, ALWAYS, f_tanh },
-    { "atan2", 2, ALWAYS, f_atan2 }, { "pow", 2, KEEPS, f_pow },       { "floor", 1, NEVER, f_floor },
-    { "ceil", 1, NEVER, f_ceil },    { "round", 1, NEVER, f_round },   { "trunc", 1, NEVER, f_trunc },
-    { "abs", 1, KEEPS, f_abs },      { "min", 2, KEEPS, f_min },       { "max", 2, KEEPS, f_max },
-    { "clamp", 3, KEEPS, f_clamp },  { "select", 3, KEEPS, f_select },
+    { "sqrt", 1, ALWAYS, f_sqrt },        { "exp", 1, ALWAYS, f_exp },     { "log", 1, ALWAYS, f_log },
+    { "sin", 1, ALWAYS, f_sin },          { "cos", 1, ALWAYS, f_cos },     { "tan", 1, ALWAYS, f_tan },
+    { "asin", 1, ALWAYS, f_asin },        { "acos", 1, ALWAYS, f_acos },   { "atan", 1, ALWAYS, f_atan },
+    { "sinh", 1, ALWAYS, f_sinh },        { "cosh", 1, ALWAYS, f_cosh },   { "tanh", 1, ALWAYS, f_tanh },
+    { "atan2", 2, ALWAYS, f_atan2 },      { "pow", 2, KEEPS, f_pow },      { "floor", 1, NEVER, f_floor },
+    { "ceil", 1, NEVER, f_ceil },         { "round", 1, NEVER, f_round },  { "trunc", 1, NEVER, f_trunc },
+    { "abs", 1, KEEPS, f_abs },           { "min", 2, KEEPS, f_min },      { "max", 2, KEEPS, f_max },
+    { "sign", 1, KEEPS, f_sign },         { "isnan", 1, NEVER, f_isnan },  { "isinf", 1, NEVER, f_isinf },
+    { "isfinite", 1, NEVER, f_isfinite }, { "hypot", 2, ALWAYS, f_hypot }, { "clamp", 3, KEEPS, f_clamp },
+    { "select", 3, KEEPS, f_select },
 };
 
 static int find(const char *name, int n)
