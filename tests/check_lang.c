@@ -135,6 +135,7 @@ START_TEST(numbers_have_the_right_value)
 END_TEST
 
 static const text_case programs[] = {
+    { "print(hypot(numbers([3 0]), 4), sign(numbers([-2 5])), make(4, 1, sign(x - 2)))", "[5 4] [-1 1] [-1 -1 0 1]" },
     { "a = 1; b = a + 1 # two\nprint(b)", "2" },
     { "a = (1 +\n 2)\nprint(a)\nprint(a * 2)", "3\n6" },
     { "\r\na = 1\r\nprint(a)\r\n", "1" },

@@ -32,6 +32,7 @@ typedef struct row {
 #define LEAF(NAME, CATEGORY, FLAGS, INFER, ...) ENTRY(NAME, NULL, "", CATEGORY, FLAGS, __VA_ARGS__)
 #define DERIVED(NAME, ALIASES, CATEGORY, VARIANT, INFER, EXPAND, ...) \
     ENTRY(NAME, NULL, ALIASES, CATEGORY, 0, __VA_ARGS__)
+#define DERIVED_FUNC(NAME, INFER, EXPAND, ...) ENTRY(NAME, NULL, "", "function", IP_OP_ELEMENTWISE, __VA_ARGS__)
 
 static const row rows[] = {
 #include "ops/ops.def"

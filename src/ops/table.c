@@ -33,6 +33,11 @@
       .variant = VARIANT,                                                              \
       .infer = INFER,                                                                  \
       .expand = EXPAND },
+#define DERIVED_FUNC(NAME, INFER, EXPAND, ...)                                      \
+    { .info = { .name = NAME, .aliases = "", .category = "function", __VA_ARGS__ }, \
+      .flags = IP_OP_ELEMENTWISE,                                                   \
+      .infer = INFER,                                                               \
+      .expand = EXPAND },
 
 static const ip_op ops[] = {
 #include "ops/ops.def"
