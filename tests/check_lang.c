@@ -135,6 +135,9 @@ START_TEST(numbers_have_the_right_value)
 END_TEST
 
 static const text_case programs[] = {
+    { "print(hypot(cast(numbers([3 0]), f64), 0.1), hypot(cast(numbers([-2147483648 -3]), i32), cast(numbers([0 4]), "
+      "i32)))",
+      "[3.0016662039607267 0.1] [2.1474836e+09 5]" },
     { "print(hypot(numbers([3 0]), 4), sign(numbers([-2 5])), make(4, 1, sign(x - 2)))", "[5 4] [-1 1] [-1 -1 0 1]" },
     { "a = 1; b = a + 1 # two\nprint(b)", "2" },
     { "a = (1 +\n 2)\nprint(a)\nprint(a * 2)", "3\n6" },

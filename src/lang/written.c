@@ -77,8 +77,13 @@ static void bind_matrix(names *to, const char *name, const ip_param *p)
 static void bind_arguments(names *to, const imgpar_array *call)
 {
     const imgpar_op_info *info = &call->op->info;
-    for (int k = 0; k < info->n_inputs; k++)
-        bind(to, info->input_names[k], ip_val_array(imgpar_array_retain(call->inputs[k])));
+    for (int k = 0; k < info->n_inputs; k++) {
+        double number;
+        bool fractional;
+        const bool is_number = ip_array_is_number(call->inputs[k], &number, &fractional); /* and takes others' dtype */
+        bind(to, info->input_names[k],
+             is_number ? ip_val_number(number, fractional) : ip_val_array(imgpar_array_retain(call->inputs[k])));
+    }
     for (int k = 0; k < info->n_params; k++) {
         const imgpar_op_param *p = info->params[k];
         bool is_word = ip_param_kind_of(p) == IP_PARAM_CHOICE;
