@@ -339,6 +339,33 @@ START_TEST(colour_spaces_and_back)
 }
 END_TEST
 
+START_TEST(numbers_far_from_white)
+{
+    static const struct {
+        const char *text;
+        float in[3], want[3];
+    } far[] = {
+        { "posterize($1, 3)", { -0.5f, 0.7f, 1000 }, { 0, 0.5f, 1 } },
+        { "tonemap($1)", { -1, 3e38f, INFINITY }, { 0, 1, 1 } },
+        { "tonemap($1, curve=hable)", { -1, 3e38f, 1000 }, { 0, 1, 1 } },
+        { "tonemap($1, curve=aces, exposure=1e9)", { 0, 1e30f, INFINITY }, { 0, 1, 1 } },
+        { "rgb_to_hsl($1)", { -0.5f, 0, 0.5f }, { 210, 0, 0 } },
+        { "linear_to_rgb(depth($1, 16))", { 0, 0.2140411f, 1 }, { 0, 0.5f, 1 } },
+    };
+    for (size_t k = 0; k < sizeof far / sizeof *far; k++) {
+        picture a = picture_new(IMGPAR_F32, 1, 1, 3), want = picture_new(IMGPAR_F32, 1, 1, 3);
+        for (int c = 0; c < 3; c++) {
+            a.v[c] = far[k].in[c];
+            want.v[c] = far[k].want[c];
+        }
+        allow(&want, 1e-4L);
+        written_expect(ctx, far[k].text, (const picture *const[]){ &a }, 1, &want, false);
+        picture_free(&a);
+        picture_free(&want);
+    }
+}
+END_TEST
+
 /* ---- CIEDE2000 ------------------------------------------------------------------------------- */
 
 static void to_lab(const real *in, real *out)
@@ -575,6 +602,7 @@ int main(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_loop_test(tc, tones_and_colours, 0, N_DTYPES + 1);
     tcase_add_loop_test(tc, colour_spaces_and_back, 0, N_SPACES * N_DTYPES);
+    tcase_add_test(tc, numbers_far_from_white);
     tcase_add_loop_test(tc, differences_of_colours, 0, N_DTYPES);
     tcase_add_loop_test(tc, levels_past_the_outermost, 0, 4 * N_DTYPES);
     tcase_add_loop_test(tc, a_gray_world, 0, 2 * N_DTYPES);
