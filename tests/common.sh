@@ -36,7 +36,7 @@ if [ -z "${IMGPAR_SHARED:-}" ] && [ -d "$top_srcdir/../shared/pngsuite" ]; then
 fi
 IMGPAR_SHARED=${IMGPAR_SHARED:-}
 
-# quick: minutes. full: the whole matrix, in .ci/run.
+# quick: minutes. full: the whole matrix, by make check-full.
 IMGPAR_TEST_TIER=${IMGPAR_TEST_TIER:-quick}
 IMGPAR_SANITIZED=${IMGPAR_SANITIZED:-}
 

@@ -13,6 +13,7 @@
  *     no-images   no image support
  *     no-f64      no double precision: "double" does not compile
  *     sub-groups  sub-groups, each work-item one of its own
+ *     unoptimized programs are compiled without optimization, which takes half as long
  *
  * Writes nothing. What it refuses is refused with the status that OpenCL gives it.
  */
@@ -24,6 +25,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +62,7 @@ static const char sub_groups[] =
 
 static const char no_doubles[] = "#define double no_double_on_this_device\n";
 
-enum { MOST_TEXTS = 8 };
+enum { MOST_TEXTS = 8, MOST_OPTIONS = 4096 };
 
 CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithSource(cl_context context, cl_uint n, const char **texts,
                                                               const size_t *lengths, cl_int *code)
@@ -75,6 +77,21 @@ CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithSource(cl_context context
         sizes[k + 1] = lengths ? lengths[k] : 0; /* 0: to its end */
     }
     return ((function)next("clCreateProgramWithSource"))(context, n + 1, all, sizes, code);
+}
+
+CL_API_ENTRY cl_int CL_API_CALL clBuildProgram(cl_program program, cl_uint n_devices, const cl_device_id *devices,
+                                               const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
+                                               void *data)
+{
+    typedef cl_int (*function)(cl_program, cl_uint, const cl_device_id *, const char *,
+                               void(CL_CALLBACK *)(cl_program, void *), void *);
+    char all[MOST_OPTIONS];
+    if (has("unoptimized")) {
+        const int n = snprintf(all, sizeof all, "%s -cl-opt-disable", options ? options : "");
+        if (n >= (int)sizeof all) return CL_OUT_OF_HOST_MEMORY;
+        options = all;
+    }
+    return ((function)next("clBuildProgram"))(program, n_devices, devices, options, notify, data);
 }
 
 /* ---- what the device says ------------------------------------------------------------- */
