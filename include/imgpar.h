@@ -233,7 +233,11 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * multiplies large matrices of floats: own, our kernels; clblast, the library
  * CLBlast; or auto, where one GPU computes: whichever of the two took less time when
  * a product of about that size was first computed there, else own. CLBlast keeps to
- * the tolerance of matmul, but gives other bytes). Four more decide how fast something is
+ * the tolerance of matmul, but gives other bytes), "tier" (who computes what is
+ * not compiled yet: kernels, the default, which wait for the compiler; alone, on a
+ * CPU the interpreter for a while, where all operations promise the same bytes;
+ * auto, the same, and it is left to imgpar_build_left() to be compiled).
+ * Four more decide how fast something is
  * computed, never what (but sums of floats may be added up in another order):
  * "vector_bytes" (of the vectors that loops are written for, 8 to 256, a power
  * of two), "strip_bytes" (what a strip of rows keeps in the cache, 1K to 16M),
@@ -254,6 +258,13 @@ IMGPAR_API const char *imgpar_setting_expected(const char *name);
  * IMGPAR_E_IO where nothing can be kept.
  */
 IMGPAR_API imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx);
+/*
+ * Compiles what evaluations in any process have left to be compiled (the setting "tier"), on the devices that are here,
+ * and keeps it beside the cached programs. *n, unless n is NULL, gets how many programs. The library starts no process
+ * for that; imgpar-run does. One process at a time compiles so: where another one is at it, nothing is done, and that
+ * is no error.
+ */
+IMGPAR_API imgpar_status imgpar_build_left(size_t *n);
 
 /* Work done by a context so far, and what it holds now; of several devices, the sums. */
 typedef struct imgpar_counters {
@@ -268,6 +279,7 @@ typedef struct imgpar_counters {
     uint64_t programs_loaded; /* programs whose binaries were found in the cache folder instead of being built */
     /* By kernels: the boxes of their inputs that they need, the boxes that they make. */
     uint64_t bytes_read, bytes_written;
+    uint64_t programs_left; /* programs left to be compiled, for imgpar_build_left() */
 } imgpar_counters;
 /* Fills *out; all 0 where ctx is NULL, which is IMGPAR_E_ARGUMENT, or of a parent process, IMGPAR_E_DEVICE_LOST. */
 IMGPAR_API imgpar_status imgpar_context_counters(const imgpar_context *ctx, imgpar_counters *out);

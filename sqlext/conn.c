@@ -25,6 +25,7 @@ static const struct {
     [IP_SQL_SET_MAX_PIXELS] = { "max_pixels", "IMGPAR_MAX_PIXELS", "268435456" },
     [IP_SQL_SET_MEM_LIMIT] = { "mem_limit", "IMGPAR_MEM_LIMIT", "auto" },
     [IP_SQL_SET_PLACEMENT] = { "placement", "IMGPAR_PLACEMENT", "auto" },
+    [IP_SQL_SET_TIER] = { "tier", "IMGPAR_TIER", "kernels" },
 };
 
 ip_sql_connection *ip_sql_connection_new(sqlite3 *db)
@@ -154,7 +155,8 @@ int ip_sql_setting_change(ip_sql_call *call, const char *name, const char *value
     if (which < 0)
         return ip_sql_call_fail(
             call, SQLITE_ERROR,
-            "there is no setting \"%s\"; there are device, schedule, fuse, max_pixels, mem_limit, placement", name);
+            "there is no setting \"%s\"; there are device, schedule, fuse, max_pixels, mem_limit, placement, tier",
+            name);
     imgpar_context *context = which == IP_SQL_SET_DEVICE ? open_device(call, value) : ip_sql_context(call);
     if (!context) return call->code;
     if (which == IP_SQL_SET_DEVICE) {

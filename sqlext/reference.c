@@ -68,8 +68,8 @@ static const ip_sql_entry entries[] = {
       "hamming(phash(img), phash(resize(img, 50)))" },
     { "function", "hamming", "a, b", "the number of bits in which two integers differ", "hamming(0, 7)" },
     { "function", "img_setting", "name, value",
-      "sets device (several: 'cpu+gpu', 'all', 'cpu/2'), placement, schedule, fuse, max_pixels or mem_limit of this "
-      "connection. "
+      "sets device (several: 'cpu+gpu', 'all', 'cpu/2'), placement, schedule, fuse, max_pixels, mem_limit or tier "
+      "of this connection. "
       "Not in the safe module; see SAFETY",
       "img_setting('fuse', '1')" },
     { "function", "img_warning", "",

@@ -37,6 +37,7 @@ typedef enum ip_sql_setting {
     IP_SQL_SET_MAX_PIXELS,
     IP_SQL_SET_MEM_LIMIT,
     IP_SQL_SET_PLACEMENT,
+    IP_SQL_SET_TIER,
     IP_SQL_N_SETTINGS
 } ip_sql_setting;
 

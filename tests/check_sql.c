@@ -82,7 +82,7 @@ static const struct {
     { "SELECT img_psnr(" GRAY ", " GRAY ", 1e999)", "img_psnr(): peak=Inf is not finite" },
     { "SELECT * FROM histogram(7)", "histogram(): argument 1 is a number, not an image" },
     { "SELECT img_setting('colour', 'red')", "img_setting(): there is no setting \"colour\"; there are device, "
-                                             "schedule, fuse, max_pixels, mem_limit, placement" },
+                                             "schedule, fuse, max_pixels, mem_limit, placement, tier" },
 };
 
 START_TEST(a_message_names_function_value_and_rule)

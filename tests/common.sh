@@ -57,6 +57,10 @@ export IMGPAR_CACHE_DIR
 POCL_WORK_GROUP_SPECIALIZATION=${POCL_WORK_GROUP_SPECIALIZATION:-0}
 export POCL_WORK_GROUP_SPECIALIZATION
 
+# What is tested are kernels, and how many there are, whatever was compiled before; check_tier tells what it wants.
+IMGPAR_TIER=kernels
+export IMGPAR_TIER
+
 # Check gives a test 4 seconds, and a cold kernel cache alone can take longer.
 CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-120}
 export CK_DEFAULT_TIMEOUT

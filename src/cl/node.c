@@ -305,7 +305,7 @@ static imgpar_status buffer_of(imgpar_array *a, imgpar_cl_buffer **out, ip_error
     if (!a) return ip_cl_null(err, "buffer_of", "the array");
     if (!a->op) return ip_fail(err, imgpar_array_status(a), "%s", imgpar_array_message(a));
     imgpar_status st = ip_cl_device(a->ctx, "buffer_of", &device, err);
-    if (!st) st = ip_evaluate(a->ctx, &a, 1, NULL, false, &value, err);
+    if (!st) st = ip_evaluate(a->ctx, &a, 1, NULL, IP_BY_DEVICE, &value, err);
     if (!st) st = ip_value_on_device(value, device, &memory, err);
     if (!st) {
         const size_t element = ip_dtype(a->type.dtype)->size_bytes;

@@ -17,6 +17,8 @@
  * signal, which interrupts everything.
  */
 #include "files.h"
+
+#include "behind.h"
 #include "output.h"
 #include "progress.h"
 #include "signals.h"
@@ -408,6 +410,7 @@ static void attend(batch *b)
         if (signals_poll(NULL, 0)) stop_from(b, b->next);
         pthread_mutex_unlock(&b->lock);
         if (has_news) tell_file(b, s, b->head < atomic_load(&b->stop_at)); /* only this thread changes head */
+        if (has_news) behind_start(b->ctx);
         progress_tick(&b->bar, &now);
         pthread_mutex_lock(&b->lock);
         b->head += has_news;

@@ -9,7 +9,14 @@
 /* What the exit status says. */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-typedef enum action { ACTION_RUN, ACTION_HELP, ACTION_LIST_OPS, ACTION_LIST_DEVICES, ACTION_VERSION } action;
+typedef enum action {
+    ACTION_RUN,
+    ACTION_HELP,
+    ACTION_LIST_OPS,
+    ACTION_LIST_DEVICES,
+    ACTION_BUILD_LEFT,
+    ACTION_VERSION
+} action;
 
 typedef enum profile_format { PROFILE_NONE, PROFILE_TABLE, PROFILE_JSON } profile_format;
 
@@ -19,7 +26,7 @@ typedef struct options {
     action action;
     const char *help_op;                      /* --help OP, or NULL */
     const char *expression, *output, *format; /* -e, -o, --format */
-    const char *device, *placement, *schedule, *mem_limit, *max_pixels;
+    const char *device, *placement, *schedule, *tier, *mem_limit, *max_pixels;
     const char *trace;   /* the file it is written to, or NULL */
     const char *explain; /* its format, or NULL */
     profile_format profile;

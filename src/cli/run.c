@@ -4,6 +4,7 @@
  * any file but the pipeline's own is opened (exit 2); everything later is exit 1.
  */
 #include "run.h"
+#include "behind.h"
 #include "files.h"
 #include "inputs.h"
 #include "output.h"
@@ -250,6 +251,15 @@ static int prepare(job *j)
 
 /* ---- with a device ------------------------------------------------------------------------------ */
 
+/* What is verified and measured are kernels. Else auto, where neither command nor environment says otherwise. */
+static imgpar_status set_tier(const options *o, imgpar_context *ctx)
+{
+    const char *from_environment = getenv("IMGPAR_TIER");
+    if (o->verify || o->tunes) return imgpar_context_set(ctx, "tier", "kernels");
+    if (o->tier) return imgpar_context_set(ctx, "tier", o->tier);
+    return from_environment && *from_environment ? IMGPAR_OK : imgpar_context_set(ctx, "tier", "auto");
+}
+
 static int open_context(const options *o, imgpar_context **ctx)
 {
     imgpar_status st = imgpar_context_new(o->device, ctx);
@@ -261,6 +271,7 @@ static int open_context(const options *o, imgpar_context **ctx)
     }
     if (imgpar_context_notice(*ctx)) complain("%s", imgpar_context_notice(*ctx));
     if (o->schedule) st = imgpar_context_set(*ctx, "schedule", o->schedule);
+    if (!st) st = set_tier(o, *ctx);
     if (!st && o->no_fuse) st = imgpar_context_set(*ctx, "fuse", "0");
     if (st) complain("--schedule: %s", imgpar_status_name(st));
     if (!st && o->mem_limit && (st = imgpar_context_set(*ctx, "mem_limit", o->mem_limit))) {
@@ -402,9 +413,17 @@ int run(const options *o)
     int status = prepare(&j);
     if (!status) status = open_context(o, &ctx);
     if (!status) status = run_with(&j, ctx);
+    if (ctx) behind_start(ctx);
     imgpar_context_release(ctx);
     imgpar_pipeline_release(j.p);
     inputs_free(&j.in);
     free(j.settings);
     return status;
+}
+
+int build_left(void)
+{
+    imgpar_status st = imgpar_build_left(NULL);
+    if (st) complain("--build-left: %s", imgpar_status_name(st));
+    return exit_of(st);
 }

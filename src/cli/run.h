@@ -7,5 +7,7 @@
 
 /* Returns the exit status, after saying on stderr what went wrong. */
 int run(const options *o);
+/* --build-left. Returns the exit status. */
+int build_left(void);
 
 #endif

@@ -74,7 +74,7 @@ imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_op
         ip_fail_memory(&err, "evaluating");
         return failed(arrays, n, &err);
     }
-    st = ip_evaluate(arrays[0]->ctx, arrays, n, options, false, values, &err);
+    st = ip_evaluate(arrays[0]->ctx, arrays, n, options, IP_BY_EITHER, values, &err);
     for (size_t k = 0; k < n; k++) {
         if (!st) ip_array_keep_value(arrays[k], values[k]);
         ip_value_release(values[k]);
@@ -94,7 +94,7 @@ static size_t array_bytes(const imgpar_array *a)
 static imgpar_status value_of(imgpar_array *a, const imgpar_options *options, ip_value **value, ip_error *err)
 {
     *value = ip_array_pin(a);
-    return *value ? IMGPAR_OK : ip_evaluate(a->ctx, &a, 1, options, false, value, err);
+    return *value ? IMGPAR_OK : ip_evaluate(a->ctx, &a, 1, options, IP_BY_EITHER, value, err);
 }
 
 /* A value's elements in host memory, to be read until ip_buffer_unmap(value->buffer, *mapped). */
@@ -124,7 +124,7 @@ imgpar_status imgpar_array_read_with(imgpar_array *a, void *dst, size_t bytes, c
     else if (bytes != array_bytes(a))
         ip_fail(&err, IMGPAR_E_ARGUMENT, "read: the array has %zu bytes, the destination %zu", array_bytes(a), bytes);
     else
-        ip_evaluate_into(a->ctx, a, dst, options, false, &err);
+        ip_evaluate_into(a->ctx, a, dst, options, IP_BY_EITHER, &err);
     return err.status ? failed(&a, 1, &err) : succeeded(&a, 1);
 }
 
@@ -489,8 +489,8 @@ imgpar_status imgpar_array_verify(imgpar_array *a, double *max_difference, const
     size_t n = array_bytes(a);
     char *device = ip_alloc(n), *ref = ip_alloc(n);
     st = device && ref ? IMGPAR_OK : ip_fail_memory(&err, "verifying");
-    if (!st) st = ip_evaluate_into(a->ctx, a, device, options, false, &err);
-    if (!st) st = ip_evaluate_into(a->ctx, a, ref, options, true, &err);
+    if (!st) st = ip_evaluate_into(a->ctx, a, device, options, IP_BY_DEVICE, &err);
+    if (!st) st = ip_evaluate_into(a->ctx, a, ref, options, IP_BY_REF, &err);
     double most = 0;
     if (!st) st = compare(a, device, ref, options, &most, &err);
     if (max_difference) *max_difference = most;

@@ -293,6 +293,116 @@ out:
     return st;
 }
 
+/*
+ * Note [Work spent without a program]
+ * What an evaluation does without a program, because compiling it would take longer, is summed up on disk under the
+ * program's identity with a word before it. The sum is read again after it was written: where nothing can be kept,
+ * nobody would ever learn that compiling pays by now. Two processes at once may lose one of two additions.
+ */
+static bool add_spent(const ip_program *p, double work, double most)
+{
+    ip_str s = IP_STR_INIT;
+    ip_str_append(&s, "spent without\n");
+    ip_str_append(&s, p->identity);
+    bool spends = false;
+    void *found;
+    size_t n;
+    double spent = 0, kept = -1;
+    if (!s.failed) {
+        const ip_hash128 key = ip_hash128_bytes((ip_hash128){ 0, 0 }, s.text, s.length);
+        if (ip_cachefile_load(key, s.text, s.length, &found, &n)) {
+            if (n == sizeof spent) memcpy(&spent, found, sizeof spent);
+            ip_free(found);
+        }
+        spent += work;
+        if (spent <= most && work > 0) {
+            ip_cachefile_store(key, s.text, s.length, &spent, sizeof spent);
+            if (ip_cachefile_load(key, s.text, s.length, &found, &n)) {
+                if (n == sizeof kept) memcpy(&kept, found, sizeof kept);
+                ip_free(found);
+            }
+        }
+        spends = spent <= most && (work <= 0 || kept >= work);
+    }
+    ip_str_free(&s);
+    return spends;
+}
+
+/* Whether the program is in memory, or is being built. */
+static bool is_listed(ip_cache *cache, const ip_program *like)
+{
+    pthread_mutex_lock(&cache->lock);
+    bool found = false;
+    for (const ip_program *p = cache->programs; p && !found; p = p->next)
+        found = is_same(p, like);
+    pthread_mutex_unlock(&cache->lock);
+    return found;
+}
+
+bool ip_program_spends(ip_device *device, const char *source, const char *options, double work, double most)
+{
+    if (!device->keeps_programs_on_disk) return false;
+    char *all_options = full_options(device, options);
+    ip_program *p = all_options ? new_program(device, source, all_options) : NULL;
+    bool spends = p && !is_listed(&device->cache, p);
+    void *binary;
+    size_t n;
+    if (spends && ip_cachefile_load(p->key, p->identity, p->identity_bytes, &binary, &n)) {
+        ip_free(binary);
+        spends = false;
+    }
+    spends = spends && add_spent(p, work, most);
+    if (p) destroy(p);
+    ip_free(all_options);
+    return spends;
+}
+
+bool ip_program_leave(ip_device *device, const char *source, const char *options)
+{
+    char *all_options = full_options(device, options);
+    ip_program *p = all_options ? new_program(device, source, all_options) : NULL;
+    bool left = p && ip_cachefile_leave(p->key, p->identity, p->identity_bytes);
+    if (p) destroy(p);
+    ip_free(all_options);
+    return left;
+}
+
+/* Where the options begin in an identity that begins with the device; NULL: with another one. */
+static const char *behind_device(const imgpar_device *info, const char *identity)
+{
+    const char *const lines[] = { info->platform, info->name, info->version, info->driver };
+    for (size_t k = 0; identity && k < sizeof lines / sizeof *lines; k++) {
+        size_t n = strlen(lines[k]);
+        identity = strncmp(identity, lines[k], n) == 0 && identity[n] == '\n' ? identity + n + 1 : NULL;
+    }
+    return identity;
+}
+
+bool ip_program_is_for(const imgpar_device *info, const char *identity)
+{
+    return info->version && behind_device(info, identity) != NULL;
+}
+
+bool ip_program_build_left(ip_device *device, const char *identity)
+{
+    const char *options = behind_device(&device->facts.info, identity), *end = options ? strchr(options, '\n') : NULL;
+    if (!end || !device->keeps_programs_on_disk) return false;
+    ip_str s = IP_STR_INIT;
+    ip_str_append_n(&s, options, (size_t)(end - options));
+    char *all_options = ip_str_take(&s);
+    ip_program *p = all_options ? new_program(device, end + 1, all_options) : NULL;
+    bool is_there = false;
+    ip_error ignored = { IMGPAR_OK, "" };
+    if (p) {
+        p->program = build_stored(device, p, all_options);
+        is_there = p->program != NULL;
+        if (!is_there && !build_source(device, end + 1, all_options, &p->program, &ignored)) store(p);
+        destroy(p);
+    }
+    ip_free(all_options);
+    return p && !is_there;
+}
+
 void ip_program_release(ip_program *program)
 {
     if (!program) return;

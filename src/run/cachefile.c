@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,9 +31,17 @@ typedef struct head {
 
 static const char magic[16] = "imgpar program\n1";
 
-static void file_name(char name[NAME_BYTES], ip_hash128 key)
+static const char of_binary[] = ".bin", of_left[] = ".left", lock_name[] = "left.lock";
+
+static void file_name(char name[NAME_BYTES], ip_hash128 key, const char *ending)
 {
-    snprintf(name, NAME_BYTES, "%016llx%016llx.bin", (unsigned long long)key.a, (unsigned long long)key.b);
+    snprintf(name, NAME_BYTES, "%016llx%016llx%s", (unsigned long long)key.a, (unsigned long long)key.b, ending);
+}
+
+static bool ends_in(const char *name, const char *ending)
+{
+    size_t n = strlen(name), m = strlen(ending);
+    return n > m && strcmp(name + n - m, ending) == 0;
 }
 
 static ip_hash128 checksum_of(const void *identity, size_t identity_bytes, const void *binary, size_t n)
@@ -81,7 +90,7 @@ bool ip_cachefile_load(ip_hash128 key, const char *identity, size_t identity_byt
     head h;
     int folder = ip_folder_open_cache();
     if (folder < 0) return false;
-    file_name(name, key);
+    file_name(name, key, of_binary);
     int fd = ip_fault(IP_FAULT_FILE) ? -1 : openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     close(folder);
     if (fd < 0) return false;
@@ -121,7 +130,7 @@ static int older_first(const void *a, const void *b)
 static bool is_ours(const char *name)
 {
     size_t n = strlen(name);
-    return n < NAME_BYTES && ((n > 4 && strcmp(name + n - 4, ".bin") == 0) || strncmp(name, ".tmp-", 5) == 0);
+    return n < NAME_BYTES && (ends_in(name, of_binary) || ends_in(name, of_left) || strncmp(name, ".tmp-", 5) == 0);
 }
 
 /* Removes the oldest files once there are too many. */
@@ -150,30 +159,94 @@ static void tidy(int folder)
     closedir(dir);
 }
 
-void ip_cachefile_store(ip_hash128 key, const char *identity, size_t identity_bytes, const void *binary, size_t n)
+/* Writes a file whole or not at all. */
+static bool put(ip_hash128 key, const char *ending, const char *identity, size_t identity_bytes, const void *binary,
+                size_t n)
 {
     char name[NAME_BYTES], temporary[NAME_BYTES];
     uint64_t unique; /* two threads, and a process that died, must not share a temporary name */
-    if (n == 0 || n > MAX_FILE_BYTES || identity_bytes > MAX_FILE_BYTES - n - sizeof(head)) return;
+    if (n == 0 || n > MAX_FILE_BYTES || identity_bytes > MAX_FILE_BYTES - n - sizeof(head)) return false;
     int folder = ip_folder_open_cache();
-    if (folder < 0) return;
+    if (folder < 0) return false;
     if (getentropy(&unique, sizeof unique) != 0) unique = (uint64_t)getpid();
     tidy(folder);
-    file_name(name, key);
+    file_name(name, key, ending);
     snprintf(temporary, sizeof temporary, ".tmp-%016llx", (unsigned long long)unique);
 
     head h = { .identity_bytes = identity_bytes,
                .binary_bytes = n,
                .checksum = checksum_of(identity, identity_bytes, binary, n) };
     memcpy(h.magic, magic, sizeof magic);
+    bool written = false;
     int fd = ip_fault(IP_FAULT_FILE)
                  ? -1
                  : openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0) {
-        bool written =
-            write_all(fd, &h, sizeof h) && write_all(fd, identity, identity_bytes) && write_all(fd, binary, n);
+        written = write_all(fd, &h, sizeof h) && write_all(fd, identity, identity_bytes) && write_all(fd, binary, n);
         written = close(fd) == 0 && written && !ip_fault(IP_FAULT_FILE);
-        if (!written || renameat(folder, temporary, folder, name) != 0) unlinkat(folder, temporary, 0);
+        written = written && renameat(folder, temporary, folder, name) == 0;
+        if (!written) unlinkat(folder, temporary, 0);
     }
     close(folder);
+    return written;
+}
+
+void ip_cachefile_store(ip_hash128 key, const char *identity, size_t identity_bytes, const void *binary, size_t n)
+{
+    put(key, of_binary, identity, identity_bytes, binary, n);
+}
+
+/* ---- what is left to be built ------------------------------------------------------------------ */
+
+bool ip_cachefile_leave(ip_hash128 key, const char *identity, size_t identity_bytes)
+{
+    return put(key, of_left, identity, identity_bytes, "", 1);
+}
+
+/* The identity in a file that was left; NULL: it is none. */
+static char *identity_in(int fd, size_t *n)
+{
+    head h;
+    char *identity = NULL;
+    if (!read_all(fd, &h, sizeof h) || !is_sound(fd, &h, (size_t)h.identity_bytes)) return NULL;
+    *n = (size_t)h.identity_bytes;
+    identity = ip_alloc(*n + 1); /* below MAX_FILE_BYTES; behind it lies the empty text that is its binary */
+    if (!identity || !read_all(fd, identity, *n + 1)) goto failed;
+    ip_hash128 sum = checksum_of(identity, *n, "", 1);
+    if (h.binary_bytes != 1 || sum.a != h.checksum.a || sum.b != h.checksum.b || identity[*n]) goto failed;
+    return identity;
+failed:
+    ip_free(identity);
+    return NULL;
+}
+
+char *ip_cachefile_take_left(size_t *identity_bytes)
+{
+    int folder = ip_folder_open_cache(), copy = folder < 0 ? -1 : dup(folder);
+    DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+    char *identity = NULL;
+    if (!dir && copy >= 0) close(copy);
+    for (struct dirent *d; dir && !identity && (d = readdir(dir));) {
+        if (!ends_in(d->d_name, of_left)) continue;
+        int fd = openat(folder, d->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (fd >= 0) identity = identity_in(fd, identity_bytes);
+        if (fd >= 0) close(fd);
+        unlinkat(folder, d->d_name, 0);
+    }
+    if (dir) closedir(dir);
+    if (folder >= 0) close(folder);
+    return identity;
+}
+
+int ip_cachefile_lock_left(void)
+{
+    int folder = ip_folder_open_cache();
+    if (folder < 0) return -1;
+    int fd = openat(folder, lock_name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    close(folder);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
 }

@@ -65,6 +65,7 @@ static const struct setting {
     { "mem_limit", "IMGPAR_MEM_LIMIT", "a number of bytes is expected, or one with K, M or G" },
     { "placement", "IMGPAR_PLACEMENT",
       "auto is expected, the number of a device, from 0, or weights such as 2:1, one for each device" },
+    { "tier", "IMGPAR_TIER", "one of auto|alone|kernels is expected" },
     { "blas", "IMGPAR_BLAS", "one of auto|own|clblast is expected" },
     { "vector_bytes", NULL, "a power of two from 8 to 256 is expected" },
     { "strip_bytes", NULL, "a number of bytes from 1K to 16M is expected" },
@@ -86,6 +87,19 @@ const char *imgpar_setting_expected(const char *name)
     return s ? s->expected : NULL;
 }
 
+static bool find_tier(const char *word, ip_tier *tier)
+{
+    static const char *const words[IP_N_TIERS] = {
+        [IP_TIER_KERNELS] = "kernels", [IP_TIER_ALONE] = "alone", [IP_TIER_AUTO] = "auto"
+    };
+    for (int k = 0; k < IP_N_TIERS; k++)
+        if (strcmp(words[k], word) == 0) {
+            *tier = (ip_tier)k;
+            return true;
+        }
+    return false;
+}
+
 imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const char *value)
 {
     if (!ctx || !name || !value) return IMGPAR_E_ARGUMENT;
@@ -94,6 +108,7 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
     uint64_t n;
     ip_schedule schedule;
     ip_blas_mode blas;
+    ip_tier tier;
     pthread_mutex_lock(&ctx->lock);
     if (strcmp(name, "schedule") == 0 && ip_schedule_find(value, &schedule))
         ctx->tuning.schedule = schedule;
@@ -101,6 +116,8 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
         ctx->fuse = value[0] == '1';
     else if (strcmp(name, "check") == 0 && (strcmp(value, "0") == 0 || strcmp(value, "1") == 0))
         ctx->checks = value[0] == '1';
+    else if (strcmp(name, "tier") == 0 && find_tier(value, &tier))
+        ctx->tier = tier;
     else if (strcmp(name, "max_pixels") == 0 && parse_size(value, &n) && n > 0)
         ctx->max_pixels = n;
     else if (strcmp(name, "mem_limit") == 0 && parse_size(value, &n)) {
@@ -318,6 +335,7 @@ imgpar_status imgpar_context_counters(const imgpar_context *ctx, imgpar_counters
         c.evaluations = atomic_load(&ctx->evaluations);
         c.decodes = atomic_load(&ctx->decodes);
         c.encodes = atomic_load(&ctx->encodes);
+        c.programs_left = atomic_load(&ctx->programs_left);
     }
     for (size_t k = 0; !st && k < ctx->devices.n; k++)
         add_counters(ctx->devices.list[k], &c);

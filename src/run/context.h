@@ -22,6 +22,9 @@ typedef enum ip_live_kind {
     IP_N_LIVE
 } ip_live_kind;
 
+/* The setting "tier". */
+typedef enum ip_tier { IP_TIER_KERNELS, IP_TIER_ALONE, IP_TIER_AUTO, IP_N_TIERS } ip_tier;
+
 struct imgpar_context {
     atomic_int refs;
     pid_t process; /* that opened it; see Note [Forked processes] */
@@ -35,10 +38,11 @@ struct imgpar_context {
     ip_tuning tuning;
     bool checks; /* kernels are compiled with checks */
     ip_blas_mode blas;
+    ip_tier tier;
     uint64_t max_pixels;
     uint64_t mem_limit; /* 0: the device's own */
     ip_decoded decoded; /* sources that were decoded last */
-    atomic_ullong evaluations, decodes, encodes, files;
+    atomic_ullong evaluations, decodes, encodes, files, programs_left;
     atomic_llong live[IP_N_LIVE];
 };
 

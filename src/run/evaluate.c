@@ -503,11 +503,11 @@ static void announce(const evaluation *e, const ip_request *q)
 /* ---- the door ---------------------------------------------------------------------------------------- */
 
 /* may_keep: no loop had to be run for it. */
-static imgpar_status run_alone(imgpar_context *ctx, const ip_request *q, bool may_keep, ip_value **values,
-                               ip_error *err)
+static imgpar_status run_alone(imgpar_context *ctx, ip_request *q, bool may_keep, ip_value **values, ip_error *err)
 {
     evaluation *e = planned_for(q);
     imgpar_status st = e ? IMGPAR_OK : ip_evaluation_new(ctx, ctx->device, q, &e, err);
+    if (!st) st = ip_tier_choose(ctx, q, &e, err);
     if (!st) announce(e, q);
     if (!st) st = q->use_ref ? run_on_ref(e, values, err) : ip_evaluation_run(e, q, values, err);
     keep_plan(q, e, may_keep && !st);
@@ -559,10 +559,12 @@ static void warn_of_profiles(imgpar_array *const *arrays, size_t n, const imgpar
 }
 
 imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
-                          bool use_ref, ip_value **values, ip_error *err)
+                          ip_computing by, ip_value **values, ip_error *err)
 {
     warn_of_profiles(arrays, n, options);
-    ip_request q = { .arrays = arrays, .n = n, .options = options, .use_ref = use_ref };
+    ip_request q = {
+        .arrays = arrays, .n = n, .options = options, .use_ref = by == IP_BY_REF, .may_interpret = by == IP_BY_EITHER
+    };
     return evaluate(ctx, &q, values, err);
 }
 
@@ -591,15 +593,20 @@ imgpar_status ip_evaluate_rows(imgpar_context *ctx, imgpar_array *a, const imgpa
                                ip_value **value, ip_error *err)
 {
     warn_of_profiles(&a, 1, options);
-    ip_request q = { .arrays = &a, .n = 1, .options = options, .taker = taker };
+    ip_request q = { .arrays = &a, .n = 1, .options = options, .taker = taker, .may_interpret = true };
     return evaluate(ctx, &q, value, err);
 }
 
 imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options,
-                               bool use_ref, ip_error *err)
+                               ip_computing by, ip_error *err)
 {
-    ip_request q = { .arrays = &a, .n = 1, .options = options, .use_ref = use_ref, .dst = dst };
-    ip_value *value = use_ref ? NULL : ip_array_pin(a);
+    ip_request q = { .arrays = &a,
+                     .n = 1,
+                     .options = options,
+                     .use_ref = by == IP_BY_REF,
+                     .may_interpret = by == IP_BY_EITHER,
+                     .dst = dst };
+    ip_value *value = q.use_ref ? NULL : ip_array_pin(a);
     if (!value) warn_of_profiles(&a, 1, options);
     imgpar_status st = value ? IMGPAR_OK : evaluate(ctx, &q, &value, err);
     if (!st) st = fetch(ctx, a, value, dst, options, err);

@@ -10,10 +10,15 @@
 #include "run/launch.h"
 #include "run/value.h"
 
-/* values[k] gets the value of arrays[k], a new reference. None of the arrays is an error. use_ref: with the
- * reference interpreter, whatever the device. */
+/* Who computes. */
+typedef enum ip_computing {
+    IP_BY_DEVICE, /* the context's devices, or the interpreter where it has none */
+    IP_BY_REF,    /* the interpreter, whatever the device */
+    IP_BY_EITHER  /* as the first, but for what is not compiled yet: Note [Tiers] in tier.c */
+} ip_computing;
+/* values[k] gets the value of arrays[k], a new reference. None of the arrays is an error. */
 imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
-                          bool use_ref, ip_value **values, ip_error *err);
+                          ip_computing by, ip_value **values, ip_error *err);
 
 /* A graph that is evaluated again and again while nothing changes but the values of its placeholders: the step of a
  * loop. It is planned once, unless there are loops in it. */
@@ -38,14 +43,14 @@ bool ip_steps_on_host(imgpar_context *ctx, const ip_loop *loop);
 /* Whether a step runs a loop that the carried values change; true, too, without memory to find out. */
 bool ip_loop_nests(const ip_loop *loop);
 
-/* As ip_evaluate() of one array, but that its rows may go to taker; then *value is NULL. */
+/* As ip_evaluate() of one array by either, but that its rows may go to taker; then *value is NULL. */
 struct ip_row_taker;
 imgpar_status ip_evaluate_rows(imgpar_context *ctx, imgpar_array *a, const imgpar_options *options,
                                struct ip_row_taker *taker, ip_value **value, ip_error *err);
 /* As ip_evaluate() of one array, into dst, which has room for it. The kernels write there where the device shares
  * memory, so that nothing is copied; else it is copied. */
 imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, const imgpar_options *options,
-                               bool use_ref, ip_error *err);
+                               ip_computing by, ip_error *err);
 
 /* The elements of a SOURCE stage's node that has no value yet: decoded or borrowed. */
 imgpar_status ip_source_value(imgpar_context *ctx, const ip_runner *runner, const imgpar_array *node, ip_value **out,

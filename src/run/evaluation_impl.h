@@ -114,6 +114,12 @@ imgpar_status ip_evaluation_part(evaluation *e, double from, double to, void *co
 /* What a fold then sees of what it folds: a part where it is asked for, everything where others need it. */
 ip_region ip_evaluation_seen(const evaluation *e, const ip_stage *fold);
 
+/* ---- tier.c ------------------------------------------------------------------------------ */
+
+/* Before *e, which is planned for kernels, is run: puts one that is planned for the interpreter in its place, and sets
+ * use_ref, where that is to compute. */
+imgpar_status ip_tier_choose(imgpar_context *ctx, ip_request *q, ip_evaluation **e, ip_error *err);
+
 /* ---- totals.c ---------------------------------------------------------------------------- */
 
 /* Why the folds that are asked for cannot be computed in parts; NULL: they can. */

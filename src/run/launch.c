@@ -52,36 +52,61 @@ void ip_runner_late_compile(const ip_runner *r, const char *name, double began_m
 
 /* ---- launching ------------------------------------------------------------------------- */
 
-static imgpar_status find_program(ip_launching *l, ip_error *err)
+/* What a kernel's program is built from. */
+typedef struct program_text {
+    ip_str source; /* failed: without memory */
+    char options[64];
+} program_text;
+
+static program_text text_of(const ip_device *device, const ip_kernel *k)
 {
     static const char *const shaders[IP_N_HELPERS] = {
         [IP_HELPERS_FUNCTIONS] = "functions",
         [IP_HELPERS_WEIGH] = "weigh",
         [IP_HELPERS_STRETCH] = "stretch",
     };
-    ip_str source = IP_STR_INIT;
-    ip_str_append(&source, ip_shader_text("helpers"));
-    ip_str_append(&source, "\n");
-    for (int k = IP_HELPERS_COMMON + 1; k < IP_N_HELPERS; k++)
-        ip_str_append(&source, l->kernel->helpers >> k & 1 ? ip_shader_text(shaders[k]) : "");
-    ip_str_append(&source, l->kernel->source);
-    if (source.failed) {
-        ip_str_free(&source);
-        return ip_fail_memory(err, "compiling a kernel");
-    }
+    program_text t = { .source = IP_STR_INIT };
+    ip_str_append(&t.source, ip_shader_text("helpers"));
+    ip_str_append(&t.source, "\n");
+    for (int i = IP_HELPERS_COMMON + 1; i < IP_N_HELPERS; i++)
+        ip_str_append(&t.source, k->helpers >> i & 1 ? ip_shader_text(shaders[i]) : "");
+    ip_str_append(&t.source, k->source);
+    bool in_groups = k->schedule == IP_SCHEDULE_TILES && k->n_folds > 0;
+    bool has_sub_groups = ip_device_facts_of(device)->has_sub_groups;
+    snprintf(t.options, sizeof t.options, "%s%s%s%s", k->uses_f64 ? "-DIP_F64" : "",
+             k->n_checks > 0 ? " -DIP_CHECK" : "", in_groups ? " -DIP_GROUPS" : "",
+             in_groups && has_sub_groups ? " -DIP_SUB_GROUPS" : "");
+    return t;
+}
+
+static imgpar_status find_program(ip_launching *l, ip_error *err)
+{
+    program_text t = text_of(l->runner->device, l->kernel);
     bool built = false;
     double start = ip_now_ms();
-    bool in_groups = l->kernel->schedule == IP_SCHEDULE_TILES && l->kernel->n_folds > 0;
-    bool has_sub_groups = ip_device_facts_of(l->runner->device)->has_sub_groups;
-    char options[64];
-    snprintf(options, sizeof options, "%s%s%s%s", l->kernel->uses_f64 ? "-DIP_F64" : "",
-             l->kernel->n_checks > 0 ? " -DIP_CHECK" : "", in_groups ? " -DIP_GROUPS" : "",
-             in_groups && has_sub_groups ? " -DIP_SUB_GROUPS" : "");
-    imgpar_status st = ip_program_get(l->runner->device, source.text, options, &l->program, &built, err);
+    imgpar_status st = t.source.failed
+                           ? ip_fail_memory(err, "compiling a kernel")
+                           : ip_program_get(l->runner->device, t.source.text, t.options, &l->program, &built, err);
     if (built) ip_runner_event(l->runner, "compile", l->kernel->name, start, 0, 0);
     l->is_fresh = built;
-    ip_str_free(&source);
+    ip_str_free(&t.source);
     return st;
+}
+
+bool ip_kernel_spends(ip_device *device, const ip_kernel *k, double work, double most)
+{
+    program_text t = text_of(device, k);
+    bool spends = !t.source.failed && ip_program_spends(device, t.source.text, t.options, work, most);
+    ip_str_free(&t.source);
+    return spends;
+}
+
+bool ip_kernel_leave(ip_device *device, const ip_kernel *k)
+{
+    program_text t = text_of(device, k);
+    bool left = !t.source.failed && ip_program_leave(device, t.source.text, t.options);
+    ip_str_free(&t.source);
+    return left;
 }
 
 /* Where the evaluation keeps the kernel's program; NULL: it keeps none. */

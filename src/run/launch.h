@@ -30,6 +30,10 @@ typedef struct ip_runner {
 } ip_runner;
 
 double ip_now_ms(void);
+/* ip_program_spends() of the kernel's program. */
+bool ip_kernel_spends(ip_device *device, const ip_kernel *k, double work, double most);
+/* ip_program_leave() of the kernel's program. */
+bool ip_kernel_leave(ip_device *device, const ip_kernel *k);
 /* Reports a step that took from start_ms until now (monotonic clock). */
 void ip_runner_event(const ip_runner *r, const char *kind, const char *name, double start_ms, uint64_t bytes_read,
                      uint64_t bytes_written);

@@ -352,8 +352,9 @@ static imgpar_status hold_unchanged(const looping *l, ip_loop_values *held, ip_e
     imgpar_status st = find_unchanged(l->loop, held, err);
     if (st || held->n == 0) return st;
     ip_value **values = ip_zalloc(held->n * sizeof *values);
-    st = values ? ip_evaluate(l->ctx, held->nodes, held->n, l->options, l->use_ref, values, err)
-                : ip_fail_memory(err, "running a loop");
+    st = values
+             ? ip_evaluate(l->ctx, held->nodes, held->n, l->options, l->use_ref ? IP_BY_REF : IP_BY_DEVICE, values, err)
+             : ip_fail_memory(err, "running a loop");
     for (size_t k = 0; !st && k < held->n; k++) {
         ip_array_lend_value(held->nodes[k], values[k]);
         ip_value_release(values[k]);
@@ -418,7 +419,7 @@ static imgpar_status run_loop(imgpar_context *ctx, imgpar_array *node, const img
     ip_loop_values held = { 0 };
     ip_value **values = ip_zalloc((size_t)n * sizeof *values);
     imgpar_status st = values ? IMGPAR_OK : ip_fail_memory(err, "running a loop");
-    if (!st) st = ip_evaluate(ctx, node->inputs, (size_t)n, options, use_ref, results, err);
+    if (!st) st = ip_evaluate(ctx, node->inputs, (size_t)n, options, use_ref ? IP_BY_REF : IP_BY_DEVICE, results, err);
     if (!st && loop->count > 0) st = hold_unchanged(&l, &held, err);
     if (!st) st = run_steps(&l, values, err);
     ip_loops_release(&held);

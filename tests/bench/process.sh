@@ -18,6 +18,9 @@ trap 'exit 1' INT TERM
 [ -x /usr/bin/time ] || { echo "process.sh: /usr/bin/time is needed"; exit 1; }
 command -v vips > /dev/null && has_vips=1 || has_vips=0
 
+IMGPAR_TIER=kernels # of the first runs, too
+export IMGPAR_TIER
+
 # measure COMMAND...: $ms and $mb of one run.
 measure() {
     begin=$(date +%s%N)

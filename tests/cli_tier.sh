@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# cli_tier.sh - imgpar-run where nothing is compiled yet: who computes, what is compiled behind it, that the bytes stay the same.
+# shellcheck disable=SC2016  # $1 is for the pipeline
+. "${srcdir:-.}/tests/common.sh"
+[ -x "$imgpar_run" ] || skip "imgpar-run is not built"
+scratch
+IMGPAR_CACHE_DIR=$PWD/cache
+unset IMGPAR_TIER
+export IMGPAR_CACHE_DIR
+mkdir cache
+awk 'BEGIN { print "P2 96 64 255"; for (k = 0; k < 96 * 64; k++) print (k * 7 + int(k / 96) * 13) % 256 }' > in.pgm
+text='median(blur(open("in.pgm"), 2), 5)'
+
+# who: the steps of a run that computed; ref is the interpreter.
+who() { "$imgpar_run" --profile "$@" -e "$text" -o out.pgm 2>&1 | awk '/ kernel / { print $NF == "(rows)" || $NF == "(pixels)" ? "kernel" : $NF }' | sort -u; }
+
+# left: how many programs are left to be compiled.
+left() { find cache -name '*.left' | wc -l | tr -d ' '; }
+
+first=$(who --tier=alone)
+[ "$first" = ref ] || skip "this device has no tiers"
+cp out.pgm first.pgm
+expect "alone leaves nothing" "$(left)" 0
+expect "--tier=kernels waits" "$(who --tier=kernels)" kernel
+expect "the same bytes" "$(cmp out.pgm first.pgm && echo same)" same
+expect "what is compiled is used" "$(who)" kernel
+
+# A process started behind may be slow, or stopped after its minute: then the next run starts another one.
+rm -r cache
+mkdir cache
+expect "the first run is interpreted" "$(who)" ref
+expect "the same bytes, interpreted" "$(cmp out.pgm first.pgm && echo same)" same
+for second in $(seq 1 120); do
+    "$imgpar_run" --build-left || fail "--build-left: status $?"
+    now=$(who)
+    [ "$now" = ref ] || break
+    sleep 1
+done
+expect "a later run has kernels" "$now" kernel
+expect "the same bytes, compiled behind" "$(cmp out.pgm first.pgm && echo same)" same
+expect "nothing is left" "$(left)" 0
+
+expect "--build-left goes alone" "$("$imgpar_run" --build-left --quiet 2>&1)" "imgpar-run: --build-left is given alone (--help lists the options)"
+expect "a bad tier" "$("$imgpar_run" --tier=fast -e 1 2>&1)" "imgpar-run: --tier=fast: one of auto|alone|kernels is expected"
+expect "a bad tier of the environment" "$(IMGPAR_TIER=fast "$imgpar_run" -e 1 2>&1)" "imgpar-run: IMGPAR_TIER=fast: one of auto|alone|kernels is expected"
+
+# Nowhere to keep anything: kernels, and no process.
+expect "without a folder kernels compute" "$(IMGPAR_CACHE=0 who)" kernel
+finish
