@@ -234,9 +234,10 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * CLBlast; or auto, where one GPU computes: whichever of the two took less time when
  * a product of about that size was first computed there, else own. CLBlast keeps to
  * the tolerance of matmul, but gives other bytes), "tier" (who computes what is
- * not compiled yet: kernels, the default, which wait for the compiler; alone, on a
- * CPU the interpreter for a while, where all operations promise the same bytes;
- * auto, the same, and it is left to imgpar_build_left() to be compiled).
+ * not compiled yet: kernels, the default, which wait for the compiler; interpret, where
+ * PoCL computes on a CPU and the cache folder can be written, the interpreter, for a while
+ * and where all operations promise the same bytes; auto, the same, and it is left to
+ * imgpar_compile_pending() to be compiled).
  * Four more decide how fast something is
  * computed, never what (but sums of floats may be added up in another order):
  * "vector_bytes" (of the vectors that loops are written for, 8 to 256, a power
@@ -259,12 +260,13 @@ IMGPAR_API const char *imgpar_setting_expected(const char *name);
  */
 IMGPAR_API imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx);
 /*
- * Compiles what evaluations in any process have left to be compiled (the setting "tier"), on the devices that are here,
- * and keeps it beside the cached programs. *n, unless n is NULL, gets how many programs. The library starts no process
- * for that; imgpar-run does. One process at a time compiles so: where another one is at it, nothing is done, and that
- * is no error.
+ * Compiles what evaluations have left to be compiled (the setting "tier"), in any process that has the same cache
+ * folder, on the devices that are here, and keeps it in that folder; what is for other devices is dropped. *n, unless n
+ * is NULL, gets how many programs were compiled and kept. The library starts no process for that; imgpar-run does. One
+ * process at a time compiles so: where another one is at it, or there is no folder, nothing is done, and that is no
+ * error. Errors are those of opening a device, and IMGPAR_E_HOST_MEMORY.
  */
-IMGPAR_API imgpar_status imgpar_build_left(size_t *n);
+IMGPAR_API imgpar_status imgpar_compile_pending(size_t *n);
 
 /* Work done by a context so far, and what it holds now; of several devices, the sums. */
 typedef struct imgpar_counters {
@@ -279,7 +281,7 @@ typedef struct imgpar_counters {
     uint64_t programs_loaded; /* programs whose binaries were found in the cache folder instead of being built */
     /* By kernels: the boxes of their inputs that they need, the boxes that they make. */
     uint64_t bytes_read, bytes_written;
-    uint64_t programs_left; /* programs left to be compiled, for imgpar_build_left() */
+    uint64_t programs_pending; /* programs that were left to imgpar_compile_pending() */
 } imgpar_counters;
 /* Fills *out; all 0 where ctx is NULL, which is IMGPAR_E_ARGUMENT, or of a parent process, IMGPAR_E_DEVICE_LOST. */
 IMGPAR_API imgpar_status imgpar_context_counters(const imgpar_context *ctx, imgpar_counters *out);

@@ -167,7 +167,7 @@ static int fill_counters(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *r
         { "kernels", c.kernels },
         { "programs_built", c.programs_built },
         { "programs_loaded", c.programs_loaded },
-        { "programs_left", c.programs_left },
+        { "programs_pending", c.programs_pending },
         { "decodes", c.decodes },
         { "encodes", c.encodes },
         { "bytes_uploaded", c.bytes_uploaded },

@@ -33,7 +33,7 @@ static void setup(void)
     strcpy(folder, "/tmp/check_tier-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     setenv("IMGPAR_CACHE_DIR", folder, 1);
-    setenv("IMGPAR_TIER", "alone", 1);
+    setenv("IMGPAR_TIER", "interpret", 1);
     unsetenv("IMGPAR_CACHE");
     for (int k = 0; k < COUNT; k++)
         pixels[k] = (uint8_t)(k * 7 + k / SIDE * 13);
@@ -97,7 +97,7 @@ START_TEST(what_is_compiled_is_launched)
     ck_assert_int_eq(imgpar_context_set(ctx, "tier", "kernels"), IMGPAR_OK);
     ck_assert_uint_gt(launched_for("invert($1)", out, sizeof out), 0);
     expect_inverted(out);
-    ck_assert_int_eq(imgpar_context_set(ctx, "tier", "alone"), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_context_set(ctx, "tier", "interpret"), IMGPAR_OK);
     ck_assert_uint_gt(launched_for("invert($1)", out, sizeof out), 0); /* it is in memory */
     imgpar_context_release(ctx);
     open_context();
@@ -230,11 +230,57 @@ START_TEST(a_bad_tier_is_told)
     setenv("IMGPAR_TIER", "fast", 1);
     ck_assert_int_eq(imgpar_context_new(NULL, &none), IMGPAR_E_ARGUMENT);
     imgpar_context_new_error(why, sizeof why);
-    ck_assert_str_eq(why, "IMGPAR_TIER=fast: one of auto|alone|kernels is expected");
+    ck_assert_str_eq(why, "IMGPAR_TIER=fast: one of auto|interpret|kernels is expected");
 }
 END_TEST
 
-/* ---- built behind -------------------------------------------------------------------------------- */
+/* 9000 x 9000 numbers, 324 MB, are held by the interpreter between the two, and none by a kernel. */
+START_TEST(what_the_interpreter_would_hold_counts)
+{
+    double least = 0;
+    ck_assert_uint_gt(launched_for("minval(fill(9000, 9000, 3) * 2)", &least, sizeof(int32_t)), 0);
+}
+END_TEST
+
+START_TEST(several_results_are_interpreted_together)
+{
+    imgpar_array *in = imgpar_array_from_data(ctx, IMGPAR_U8, 2, shape, pixels);
+    imgpar_array *both[] = { imgpar_invert(in), imgpar_apply(ctx, "transpose($1)", &in, 1) };
+    uint8_t inverted[COUNT], turned[COUNT];
+    const uint64_t before = launches();
+    ck_assert_int_eq(imgpar_eval(both, 2, NULL), IMGPAR_OK);
+    ck_assert_uint_eq(launches(), before);
+    ck_assert_int_eq(imgpar_array_read(both[0], inverted, sizeof inverted), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_array_read(both[1], turned, sizeof turned), IMGPAR_OK);
+    expect_inverted(inverted);
+    for (int k = 0; k < COUNT; k++)
+        ck_assert_uint_eq(turned[k % SIDE * SIDE + k / SIDE], pixels[k]);
+    for (int k = 0; k < 2; k++)
+        imgpar_array_release(both[k]);
+    imgpar_array_release(in);
+}
+END_TEST
+
+static int asked;
+static int ask_once(void *user, double done)
+{
+    (void)user, (void)done;
+    return ++asked > 0;
+}
+
+START_TEST(the_interpreter_is_interrupted)
+{
+    const imgpar_options options = { .struct_size = sizeof options, .poll = ask_once };
+    imgpar_array *a = apply("invert($1)");
+    uint8_t out[COUNT];
+    const uint64_t before = launches();
+    ck_assert_int_eq(imgpar_array_read_with(a, out, sizeof out, &options), IMGPAR_E_INTERRUPTED);
+    ck_assert_uint_eq(launches(), before);
+    imgpar_array_release(a);
+}
+END_TEST
+
+/* ---- compiled in the background -------------------------------------------------------------------------------- */
 
 /* The files of the folder whose names end so. */
 static int files_that_end_in(const char *ending)
@@ -266,20 +312,20 @@ START_TEST(what_is_left_is_built_by_whoever_is_asked)
     leave("invert($1)");
     leave("invert($1)"); /* it is left once */
     leave("transpose($1)");
-    ck_assert_int_eq(files_that_end_in(".left"), 2);
+    ck_assert_int_eq(files_that_end_in(".pending"), 2);
     ck_assert_int_eq(imgpar_context_counters(ctx, &c), IMGPAR_OK);
-    ck_assert_uint_eq(c.programs_left, 3);
-    ck_assert_int_eq(imgpar_build_left(&n), IMGPAR_OK);
+    ck_assert_uint_eq(c.programs_pending, 3); /* nobody is at work, so who leaves it again starts somebody */
+    ck_assert_int_eq(imgpar_compile_pending(&n), IMGPAR_OK);
     ck_assert_uint_eq(n, 2);
-    ck_assert_int_eq(files_that_end_in(".left"), 0);
+    ck_assert_int_eq(files_that_end_in(".pending"), 0);
     ck_assert_uint_gt(launched_for("invert($1)", out, sizeof out), 0); /* kernels, without another context */
     expect_inverted(out);
     ck_assert_int_eq(imgpar_context_counters(ctx, &c), IMGPAR_OK);
     ck_assert_uint_eq(c.programs_built, 0);
     ck_assert_uint_eq(c.programs_loaded, 1);
-    ck_assert_int_eq(imgpar_build_left(&n), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_compile_pending(&n), IMGPAR_OK);
     ck_assert_uint_eq(n, 0);
-    ck_assert_int_eq(imgpar_build_left(NULL), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_compile_pending(NULL), IMGPAR_OK);
 }
 END_TEST
 
@@ -287,7 +333,7 @@ START_TEST(who_computes_alone_leaves_nothing)
 {
     uint8_t out[COUNT];
     ck_assert_uint_eq(launched_for("invert($1)", out, sizeof out), 0);
-    ck_assert_int_eq(files_that_end_in(".left"), 0);
+    ck_assert_int_eq(files_that_end_in(".pending"), 0);
 }
 END_TEST
 
@@ -296,14 +342,14 @@ START_TEST(one_process_builds)
     char path[100];
     size_t n = 7;
     leave("invert($1)");
-    snprintf(path, sizeof path, "%s/left.lock", folder);
+    snprintf(path, sizeof path, "%s/pending.lock", folder);
     const int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     ck_assert_int_eq(flock(lock, LOCK_EX | LOCK_NB), 0);
-    ck_assert_int_eq(imgpar_build_left(&n), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_compile_pending(&n), IMGPAR_OK);
     ck_assert_uint_eq(n, 0);
-    ck_assert_int_eq(files_that_end_in(".left"), 1);
+    ck_assert_int_eq(files_that_end_in(".pending"), 1);
     close(lock);
-    ck_assert_int_eq(imgpar_build_left(&n), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_compile_pending(&n), IMGPAR_OK);
     ck_assert_uint_eq(n, 1);
 }
 END_TEST
@@ -314,14 +360,18 @@ START_TEST(what_is_left_may_be_damaged)
     char command[300];
     size_t n = 7;
     leave("invert($1)");
-    static const char *const damages[] = { "truncate -s 40", "truncate -s 0", "truncate -s -1",
-                                           "sed -i s/kernel/kernal/", "chmod 666" };
-    snprintf(command, sizeof command, "%s %s/*.left", damages[_i], folder);
+    static const char *const damages[] = {
+        "truncate -s 40 $f", "truncate -s 0 $f", "truncate -s -1 $f", "sed -i s/kernel/kernal/ $f", "chmod 666 $f",
+        /* an identity of 2^64 - 1 bytes: with its head and one byte more it has the size of the head */
+        "truncate -s 48 $f; printf '\\377\\377\\377\\377\\377\\377\\377\\377\\1\\0\\0\\0\\0\\0\\0\\0' "
+        "| dd of=$f bs=1 seek=16 conv=notrunc status=none"
+    };
+    snprintf(command, sizeof command, "for f in %s/*.pending; do %s; done", folder, damages[_i]);
     ck_assert_int_eq(system(command), 0);
-    ck_assert_int_eq(imgpar_build_left(&n), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_compile_pending(&n), IMGPAR_OK);
     ck_assert_uint_eq(n, 0);
-    ck_assert_int_eq(files_that_end_in(".left"), 0);
-    ck_assert_int_eq(files_that_end_in(".bin"), 1); /* the sum of what was spent */
+    ck_assert_int_eq(files_that_end_in(".pending"), 0);
+    ck_assert_int_eq(files_that_end_in(".bin"), 0);
 }
 END_TEST
 
@@ -381,13 +431,16 @@ int main(void)
     tcase_add_test(tc, much_work_is_worth_compiling);
     tcase_add_test(tc, threads_choose_by_themselves);
     tcase_add_loop_test(tc, who_asks_for_kernels_gets_them, 0, sizeof wishes / sizeof *wishes);
+    tcase_add_test(tc, what_the_interpreter_would_hold_counts);
+    tcase_add_test(tc, several_results_are_interpreted_together);
+    tcase_add_test(tc, the_interpreter_is_interrupted);
     tcase_add_test(tc, kernels_are_verified);
     tcase_add_test(tc, where_nothing_is_kept_kernels_compute);
     tcase_add_test(tc, a_bad_tier_is_told);
     tcase_add_test(tc, what_is_left_is_built_by_whoever_is_asked);
     tcase_add_test(tc, who_computes_alone_leaves_nothing);
     tcase_add_test(tc, one_process_builds);
-    tcase_add_loop_test(tc, what_is_left_may_be_damaged, 0, 5);
+    tcase_add_loop_test(tc, what_is_left_may_be_damaged, 0, 6);
     tcase_add_loop_test(tc, each_call_may_fail, 0, 2);
     SRunner *runner = srunner_create(suite);
     srunner_set_fork_status(runner, CK_NOFORK); /* has_tiers() has loaded the driver */

@@ -18,7 +18,7 @@
  */
 #include "files.h"
 
-#include "behind.h"
+#include "background.h"
 #include "output.h"
 #include "progress.h"
 #include "signals.h"
@@ -70,6 +70,7 @@ typedef struct batch {
     pthread_mutex_t event_lock;
     profile *times;    /* under event_lock */
     double difference; /* the largest of --verify; of the calling thread, as what follows */
+    uint64_t n_pending;
     progress bar;
     progress_state done;
 } batch;
@@ -410,7 +411,7 @@ static void attend(batch *b)
         if (signals_poll(NULL, 0)) stop_from(b, b->next);
         pthread_mutex_unlock(&b->lock);
         if (has_news) tell_file(b, s, b->head < atomic_load(&b->stop_at)); /* only this thread changes head */
-        if (has_news) behind_start(b->ctx);
+        if (has_news) background_start(b->ctx, &b->n_pending);
         progress_tick(&b->bar, &now);
         pthread_mutex_lock(&b->lock);
         b->head += has_news;

@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     case ACTION_HELP: status = o.help_op ? print_op(o.help_op) : print_usage(); break;
     case ACTION_LIST_OPS: status = print_ops(); break;
     case ACTION_LIST_DEVICES: status = print_devices(); break;
-    case ACTION_BUILD_LEFT: status = build_left(); break;
+    case ACTION_COMPILE_PENDING: status = compile_pending(); break;
     case ACTION_VERSION: printf("imgpar-run %s\n", imgpar_version()); break;
     }
     status = close_stdout(status);

@@ -32,7 +32,7 @@ enum {
     OPT_STOP_ON_ERROR,
     OPT_PROGRESS,
     OPT_QUIET,
-    OPT_BUILD_LEFT,
+    OPT_COMPILE_PENDING,
     OPT_LIST_DEVICES,
     OPT_LIST_OPS,
     OPT_VERSION
@@ -75,8 +75,8 @@ static const row rows[] = {
       "of several devices: auto, a number from 0, or weights 2:1" },
     { OPT_SCHEDULE, "schedule", required_argument, "=NAME", WORD(schedule), "auto|rows|tiles|texture|pixels|ref",
       "force a schedule: auto rows tiles texture pixels ref" },
-    { OPT_TIER, "tier", required_argument, "=NAME", WORD(tier), "auto|alone|kernels",
-      "who computes what is not compiled yet: auto, alone (starts no process) or kernels" },
+    { OPT_TIER, "tier", required_argument, "=NAME", WORD(tier), "auto|interpret|kernels",
+      "who computes what is not compiled yet: auto, interpret (starts no process) or kernels" },
     { OPT_MEM_LIMIT, "mem-limit", required_argument, "=BYTES", WORD(mem_limit), NULL,
       "memory taken on each device at most: 500000000, 512M, 2G" },
     { OPT_MAX_PIXELS, "max-pixels", required_argument, "=N", WORD(max_pixels), NULL,
@@ -87,7 +87,8 @@ static const row rows[] = {
     { OPT_PROGRESS, "progress", optional_argument, "[=json]", 0, "text|json",
       "tell how far it is, on standard error (a terminal is told anyway)" },
     { OPT_QUIET, "quiet", no_argument, "", 0, NULL, "do not tell how far it is" },
-    { OPT_BUILD_LEFT, "build-left", no_argument, "", 0, NULL, "compile what earlier runs left to be compiled" },
+    { OPT_COMPILE_PENDING, "compile-pending", no_argument, "", 0, NULL,
+      "compile what earlier runs left to be compiled, and keep it" },
     { OPT_LIST_DEVICES, "list-devices", no_argument, "", 0, NULL, "list the devices" },
     { OPT_LIST_OPS, "list-ops", no_argument, "", 0, NULL, "list the operations and the words of the language" },
     { 'h', "help", optional_argument, " [OP]", 0, NULL, "this text, or what the operation or word OP does" },
@@ -153,7 +154,7 @@ static int apply(options *o, const row *r, const char *argument)
         o->progress = argument && strcmp(argument, "json") == 0 ? PROGRESS_AS_JSON : PROGRESS_AS_TEXT;
         break;
     case OPT_QUIET: o->quiet = true; break;
-    case OPT_BUILD_LEFT: o->action = ACTION_BUILD_LEFT; break;
+    case OPT_COMPILE_PENDING: o->action = ACTION_COMPILE_PENDING; break;
     case OPT_LIST_DEVICES: o->action = ACTION_LIST_DEVICES; break;
     case OPT_LIST_OPS: o->action = ACTION_LIST_OPS; break;
     case OPT_VERSION: o->action = ACTION_VERSION; break;
@@ -280,6 +281,8 @@ static const struct {
     { OPT_TUNE, OPT_SCHEDULE, tries_all },
     { OPT_TUNE, OPT_NO_FUSE, tries_all },
     { OPT_TUNE, '0', only_measures },
+    { OPT_TIER, OPT_VERIFY, "what is verified are kernels" },
+    { OPT_TIER, OPT_TUNE, only_measures },
     { OPT_QUIET, OPT_PROGRESS, "one tells how far it is, the other does not" },
 };
 
@@ -313,7 +316,7 @@ static int check_together(const options *o, const bool given[N_ROWS])
         n_given += given[i] && rows[i].code != OPT_DEVICE;
     for (int i = 0; i < N_ROWS; i++)
         if (given[i] && n_given > 1 && o->action != ACTION_HELP &&
-            (rows[i].code == OPT_LIST_OPS || rows[i].code == OPT_LIST_DEVICES || rows[i].code == OPT_BUILD_LEFT ||
+            (rows[i].code == OPT_LIST_OPS || rows[i].code == OPT_LIST_DEVICES || rows[i].code == OPT_COMPILE_PENDING ||
              rows[i].code == OPT_VERSION))
             return usage("--%s is given alone", rows[i].name);
     if (check_for_files(o, given)) return EXIT_USAGE;

@@ -14,7 +14,7 @@ typedef enum action {
     ACTION_HELP,
     ACTION_LIST_OPS,
     ACTION_LIST_DEVICES,
-    ACTION_BUILD_LEFT,
+    ACTION_COMPILE_PENDING,
     ACTION_VERSION
 } action;
 

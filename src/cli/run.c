@@ -4,7 +4,7 @@
  * any file but the pipeline's own is opened (exit 2); everything later is exit 1.
  */
 #include "run.h"
-#include "behind.h"
+#include "background.h"
 #include "files.h"
 #include "inputs.h"
 #include "output.h"
@@ -271,9 +271,9 @@ static int open_context(const options *o, imgpar_context **ctx)
     }
     if (imgpar_context_notice(*ctx)) complain("%s", imgpar_context_notice(*ctx));
     if (o->schedule) st = imgpar_context_set(*ctx, "schedule", o->schedule);
-    if (!st) st = set_tier(o, *ctx);
     if (!st && o->no_fuse) st = imgpar_context_set(*ctx, "fuse", "0");
     if (st) complain("--schedule: %s", imgpar_status_name(st));
+    if (!st && (st = set_tier(o, *ctx))) complain("--tier: %s", imgpar_status_name(st));
     if (!st && o->mem_limit && (st = imgpar_context_set(*ctx, "mem_limit", o->mem_limit))) {
         complain("--mem-limit=%s: %s", o->mem_limit, imgpar_setting_expected("mem_limit"));
         return EXIT_USAGE;
@@ -413,7 +413,7 @@ int run(const options *o)
     int status = prepare(&j);
     if (!status) status = open_context(o, &ctx);
     if (!status) status = run_with(&j, ctx);
-    if (ctx) behind_start(ctx);
+    if (ctx && !j.has_files) background_start(ctx, &(uint64_t){ 0 });
     imgpar_context_release(ctx);
     imgpar_pipeline_release(j.p);
     inputs_free(&j.in);
@@ -421,9 +421,9 @@ int run(const options *o)
     return status;
 }
 
-int build_left(void)
+int compile_pending(void)
 {
-    imgpar_status st = imgpar_build_left(NULL);
-    if (st) complain("--build-left: %s", imgpar_status_name(st));
+    imgpar_status st = imgpar_compile_pending(NULL);
+    if (st) complain("--compile-pending: %s", imgpar_status_name(st));
     return exit_of(st);
 }

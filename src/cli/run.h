@@ -7,7 +7,7 @@
 
 /* Returns the exit status, after saying on stderr what went wrong. */
 int run(const options *o);
-/* --build-left. Returns the exit status. */
-int build_left(void);
+/* --compile-pending. Returns the exit status. */
+int compile_pending(void);
 
 #endif

@@ -148,7 +148,8 @@ static bool load(const ip_device *device, uint64_t class, timing *out)
     void *kept = NULL;
     size_t n = 0;
     ip_hash128 key = identify(device, class, &identity);
-    bool found = !identity.failed && ip_cachefile_load(key, ip_str_text(&identity), identity.length, &kept, &n) &&
+    bool found = !identity.failed &&
+                 ip_cachefile_load(IP_CACHEFILE_PROGRAM, key, ip_str_text(&identity), identity.length, &kept, &n) &&
                  n == sizeof *out;
     if (found) memcpy(out, kept, sizeof *out);
     ip_free(kept);
@@ -160,7 +161,8 @@ static void store(const ip_device *device, uint64_t class, const timing *t)
 {
     ip_str identity = IP_STR_INIT;
     ip_hash128 key = identify(device, class, &identity);
-    if (!identity.failed) ip_cachefile_store(key, ip_str_text(&identity), identity.length, t, sizeof *t);
+    if (!identity.failed)
+        ip_cachefile_store(IP_CACHEFILE_PROGRAM, key, ip_str_text(&identity), identity.length, t, sizeof *t);
     ip_str_free(&identity);
 }
 

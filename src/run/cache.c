@@ -13,6 +13,7 @@
 #include "base/str.h"
 
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_PROGRAMS = 256, MAX_LOG = 600 };
 
@@ -89,7 +90,7 @@ static cl_program build_stored(ip_device *device, const ip_program *p, const cha
     void *binary;
     size_t n;
     cl_int code;
-    if (!ip_cachefile_load(p->key, p->identity, p->identity_bytes, &binary, &n)) return NULL;
+    if (!ip_cachefile_load(IP_CACHEFILE_PROGRAM, p->key, p->identity, p->identity_bytes, &binary, &n)) return NULL;
     const unsigned char *bytes = binary;
     cl_program program =
         ip_cl_may(&code) ? clCreateProgramWithBinary(device->context, 1, &device->id, &n, &bytes, NULL, &code) : NULL;
@@ -109,14 +110,18 @@ static bool is_cheap_to_keep(const ip_program *p)
            n_kernels <= 2;
 }
 
-static void store(const ip_program *p)
+/* With the program, what was spent without it is of no use. False: it cannot be kept. */
+static bool store(const ip_program *p)
 {
     size_t n = 0;
-    if (IP_CL(clGetProgramInfo(p->program, CL_PROGRAM_BINARY_SIZES, sizeof n, &n, NULL)) || n == 0) return;
+    bool stored = false;
+    if (IP_CL(clGetProgramInfo(p->program, CL_PROGRAM_BINARY_SIZES, sizeof n, &n, NULL)) || n == 0) return false;
     unsigned char *binary = ip_alloc(n);
     if (binary && !IP_CL(clGetProgramInfo(p->program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL)))
-        ip_cachefile_store(p->key, p->identity, p->identity_bytes, binary, n);
+        stored = ip_cachefile_store(IP_CACHEFILE_PROGRAM, p->key, p->identity, p->identity_bytes, binary, n);
+    if (stored) ip_cachefile_remove(IP_CACHEFILE_SPENT, p->key);
     ip_free(binary);
+    return stored;
 }
 
 /* Everything between the two changes of state; needs no lock. */
@@ -295,37 +300,19 @@ out:
 
 /*
  * Note [Work spent without a program]
- * What an evaluation does without a program, because compiling it would take longer, is summed up on disk under the
- * program's identity with a word before it. The sum is read again after it was written: where nothing can be kept,
- * nobody would ever learn that compiling pays by now. Two processes at once may lose one of two additions.
+ * What evaluations do without a program, because compiling it would take longer, is summed up on disk beside programs.
+ * A sum is read again after it was written: where nothing can be kept, nobody would ever learn that compiling pays by
+ * now. Two processes at once may lose one of two additions.
  */
-static bool add_spent(const ip_program *p, double work, double most)
+static double spent_without(const ip_program *p)
 {
-    ip_str s = IP_STR_INIT;
-    ip_str_append(&s, "spent without\n");
-    ip_str_append(&s, p->identity);
-    bool spends = false;
     void *found;
     size_t n;
-    double spent = 0, kept = -1;
-    if (!s.failed) {
-        const ip_hash128 key = ip_hash128_bytes((ip_hash128){ 0, 0 }, s.text, s.length);
-        if (ip_cachefile_load(key, s.text, s.length, &found, &n)) {
-            if (n == sizeof spent) memcpy(&spent, found, sizeof spent);
-            ip_free(found);
-        }
-        spent += work;
-        if (spent <= most && work > 0) {
-            ip_cachefile_store(key, s.text, s.length, &spent, sizeof spent);
-            if (ip_cachefile_load(key, s.text, s.length, &found, &n)) {
-                if (n == sizeof kept) memcpy(&kept, found, sizeof kept);
-                ip_free(found);
-            }
-        }
-        spends = spent <= most && (work <= 0 || kept >= work);
-    }
-    ip_str_free(&s);
-    return spends;
+    double spent = 0;
+    if (!ip_cachefile_load(IP_CACHEFILE_SPENT, p->key, p->identity, p->identity_bytes, &found, &n)) return 0;
+    if (n == sizeof spent) memcpy(&spent, found, sizeof spent);
+    ip_free(found);
+    return spent;
 }
 
 /* Whether the program is in memory, or is being built. */
@@ -339,36 +326,62 @@ static bool is_listed(ip_cache *cache, const ip_program *like)
     return found;
 }
 
-bool ip_program_spends(ip_device *device, const char *source, const char *options, double work, double most)
+/* The program as it is named, not built; NULL without memory. */
+static ip_program *named(const ip_device *device, const char *source, const char *options)
 {
-    if (!device->keeps_programs_on_disk) return false;
     char *all_options = full_options(device, options);
-    ip_program *p = all_options ? new_program(device, source, all_options) : NULL;
-    bool spends = p && !is_listed(&device->cache, p);
-    void *binary;
-    size_t n;
-    if (spends && ip_cachefile_load(p->key, p->identity, p->identity_bytes, &binary, &n)) {
-        ip_free(binary);
-        spends = false;
-    }
-    spends = spends && add_spent(p, work, most);
-    if (p) destroy(p);
+    ip_program *p = all_options ? new_program((ip_device *)device, source, all_options) : NULL;
     ip_free(all_options);
-    return spends;
+    return p;
 }
 
-bool ip_program_leave(ip_device *device, const char *source, const char *options)
+ip_absence ip_program_absence(ip_device *device, const char *source, const char *options, double *spent)
 {
-    char *all_options = full_options(device, options);
-    ip_program *p = all_options ? new_program(device, source, all_options) : NULL;
-    bool left = p && ip_cachefile_leave(p->key, p->identity, p->identity_bytes);
-    if (p) destroy(p);
-    ip_free(all_options);
+    ip_program *p = device->keeps_programs_on_disk ? named(device, source, options) : NULL;
+    ip_absence absence = IP_PROGRAM_UNKNOWN;
+    if (p) {
+        bool is_there =
+            is_listed(&device->cache, p) || ip_cachefile_has(IP_CACHEFILE_PROGRAM, p->key, p->identity_bytes);
+        absence = is_there ? IP_PROGRAM_PRESENT : IP_PROGRAM_MISSING;
+        *spent = is_there ? 0 : spent_without(p);
+        destroy(p);
+    }
+    return absence;
+}
+
+bool ip_program_charge(ip_device *device, const char *source, const char *options, double work)
+{
+    ip_program *p = named(device, source, options);
+    bool charged = false;
+    if (p) {
+        const double spent = spent_without(p) + work;
+        charged =
+            ip_cachefile_store(IP_CACHEFILE_SPENT, p->key, p->identity, p->identity_bytes, &spent, sizeof spent) &&
+            spent_without(p) >= work;
+        destroy(p);
+    }
+    return charged;
+}
+
+bool ip_program_leave_pending(ip_device *device, const char *source, const char *options)
+{
+    ip_program *p = named(device, source, options);
+    bool left = false;
+    if (p) {
+        if (ip_cachefile_has(IP_CACHEFILE_PENDING, p->key, p->identity_bytes)) {
+            const int lock = ip_cachefile_lock_pending(); /* who holds it comes to it */
+            left = lock >= 0;
+            if (left) close(lock);
+        } else {
+            left = ip_cachefile_store(IP_CACHEFILE_PENDING, p->key, p->identity, p->identity_bytes, "", 1);
+        }
+        destroy(p);
+    }
     return left;
 }
 
-/* Where the options begin in an identity that begins with the device; NULL: with another one. */
-static const char *behind_device(const imgpar_device *info, const char *identity)
+/* What follows the device in an identity; NULL: it is another device. */
+static const char *after_device(const imgpar_device *info, const char *identity)
 {
     const char *const lines[] = { info->platform, info->name, info->version, info->driver };
     for (size_t k = 0; identity && k < sizeof lines / sizeof *lines; k++) {
@@ -378,29 +391,25 @@ static const char *behind_device(const imgpar_device *info, const char *identity
     return identity;
 }
 
-bool ip_program_is_for(const imgpar_device *info, const char *identity)
-{
-    return info->version && behind_device(info, identity) != NULL;
-}
+bool ip_program_is_for(const imgpar_device *info, const char *identity) { return after_device(info, identity) != NULL; }
 
-bool ip_program_build_left(ip_device *device, const char *identity)
+bool ip_program_compile_pending(ip_device *device, const char *identity)
 {
-    const char *options = behind_device(&device->facts.info, identity), *end = options ? strchr(options, '\n') : NULL;
+    const char *options = after_device(&device->facts.info, identity), *end = options ? strchr(options, '\n') : NULL;
     if (!end || !device->keeps_programs_on_disk) return false;
     ip_str s = IP_STR_INIT;
     ip_str_append_n(&s, options, (size_t)(end - options));
     char *all_options = ip_str_take(&s);
     ip_program *p = all_options ? new_program(device, end + 1, all_options) : NULL;
-    bool is_there = false;
+    bool compiled = false;
     ip_error ignored = { IMGPAR_OK, "" };
     if (p) {
-        p->program = build_stored(device, p, all_options);
-        is_there = p->program != NULL;
-        if (!is_there && !build_source(device, end + 1, all_options, &p->program, &ignored)) store(p);
+        compiled = !ip_cachefile_has(IP_CACHEFILE_PROGRAM, p->key, p->identity_bytes) &&
+                   !build_source(device, end + 1, all_options, &p->program, &ignored) && store(p);
         destroy(p);
     }
     ip_free(all_options);
-    return p && !is_there;
+    return compiled;
 }
 
 void ip_program_release(ip_program *program)

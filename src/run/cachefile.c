@@ -31,11 +31,14 @@ typedef struct head {
 
 static const char magic[16] = "imgpar program\n1";
 
-static const char of_binary[] = ".bin", of_left[] = ".left", lock_name[] = "left.lock";
+static const char *const endings[IP_N_CACHEFILES] = {
+    [IP_CACHEFILE_PROGRAM] = ".bin", [IP_CACHEFILE_SPENT] = ".spent", [IP_CACHEFILE_PENDING] = ".pending"
+};
+static const char lock_name[] = "pending.lock";
 
-static void file_name(char name[NAME_BYTES], ip_hash128 key, const char *ending)
+static void file_name(char name[NAME_BYTES], ip_cachefile_kind kind, ip_hash128 key)
 {
-    snprintf(name, NAME_BYTES, "%016llx%016llx%s", (unsigned long long)key.a, (unsigned long long)key.b, ending);
+    snprintf(name, NAME_BYTES, "%016llx%016llx%s", (unsigned long long)key.a, (unsigned long long)key.b, endings[kind]);
 }
 
 static bool ends_in(const char *name, const char *ending)
@@ -79,22 +82,52 @@ static bool is_sound(int fd, const head *h, size_t identity_bytes)
     struct stat s;
     return fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() && (s.st_mode & 022) == 0 &&
            s.st_size <= MAX_FILE_BYTES && memcmp(h->magic, magic, sizeof magic) == 0 &&
-           h->identity_bytes == identity_bytes && h->binary_bytes > 0 && h->binary_bytes <= MAX_FILE_BYTES &&
-           (uint64_t)s.st_size == sizeof *h + h->identity_bytes + h->binary_bytes;
+           h->identity_bytes == identity_bytes && h->identity_bytes <= MAX_FILE_BYTES && h->binary_bytes > 0 &&
+           h->binary_bytes <= MAX_FILE_BYTES && (uint64_t)s.st_size == sizeof *h + h->identity_bytes + h->binary_bytes;
 }
 
-bool ip_cachefile_load(ip_hash128 key, const char *identity, size_t identity_bytes, void **binary, size_t *n)
+/* The file, open behind its sound head; -1: there is none. */
+static int open_sound(ip_cachefile_kind kind, ip_hash128 key, size_t identity_bytes, head *h)
 {
-    char name[NAME_BYTES], *body = NULL;
-    bool found = false;
-    head h;
+    char name[NAME_BYTES];
     int folder = ip_folder_open_cache();
-    if (folder < 0) return false;
-    file_name(name, key, of_binary);
+    if (folder < 0) return -1;
+    file_name(name, kind, key);
     int fd = ip_fault(IP_FAULT_FILE) ? -1 : openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     close(folder);
+    if (fd >= 0 && (!read_all(fd, h, sizeof *h) || !is_sound(fd, h, identity_bytes))) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+bool ip_cachefile_has(ip_cachefile_kind kind, ip_hash128 key, size_t identity_bytes)
+{
+    head h;
+    int fd = open_sound(kind, key, identity_bytes, &h);
+    if (fd >= 0) close(fd);
+    return fd >= 0;
+}
+
+void ip_cachefile_remove(ip_cachefile_kind kind, ip_hash128 key)
+{
+    char name[NAME_BYTES];
+    int folder = ip_folder_open_cache();
+    if (folder < 0) return;
+    file_name(name, kind, key);
+    unlinkat(folder, name, 0);
+    close(folder);
+}
+
+bool ip_cachefile_load(ip_cachefile_kind kind, ip_hash128 key, const char *identity, size_t identity_bytes,
+                       void **content, size_t *n)
+{
+    char *body = NULL;
+    bool found = false;
+    head h;
+    int fd = open_sound(kind, key, identity_bytes, &h);
     if (fd < 0) return false;
-    if (!read_all(fd, &h, sizeof h) || !is_sound(fd, &h, identity_bytes)) goto out;
 
     size_t binary_bytes = (size_t)h.binary_bytes;
     body = ip_alloc(identity_bytes + binary_bytes); /* both below MAX_FILE_BYTES */
@@ -103,7 +136,7 @@ bool ip_cachefile_load(ip_hash128 key, const char *identity, size_t identity_byt
     if (sum.a != h.checksum.a || sum.b != h.checksum.b || memcmp(body, identity, identity_bytes) != 0) goto out;
 
     memmove(body, body + identity_bytes, binary_bytes);
-    *binary = body;
+    *content = body;
     *n = binary_bytes;
     body = NULL;
     found = true;
@@ -130,7 +163,10 @@ static int older_first(const void *a, const void *b)
 static bool is_ours(const char *name)
 {
     size_t n = strlen(name);
-    return n < NAME_BYTES && (ends_in(name, of_binary) || ends_in(name, of_left) || strncmp(name, ".tmp-", 5) == 0);
+    bool is_kept = false;
+    for (int kind = 0; kind < IP_N_CACHEFILES; kind++)
+        is_kept |= ends_in(name, endings[kind]);
+    return n < NAME_BYTES && (is_kept || strncmp(name, ".tmp-", 5) == 0);
 }
 
 /* Removes the oldest files once there are too many. */
@@ -159,9 +195,8 @@ static void tidy(int folder)
     closedir(dir);
 }
 
-/* Writes a file whole or not at all. */
-static bool put(ip_hash128 key, const char *ending, const char *identity, size_t identity_bytes, const void *binary,
-                size_t n)
+bool ip_cachefile_store(ip_cachefile_kind kind, ip_hash128 key, const char *identity, size_t identity_bytes,
+                        const void *content, size_t n)
 {
     char name[NAME_BYTES], temporary[NAME_BYTES];
     uint64_t unique; /* two threads, and a process that died, must not share a temporary name */
@@ -170,19 +205,19 @@ static bool put(ip_hash128 key, const char *ending, const char *identity, size_t
     if (folder < 0) return false;
     if (getentropy(&unique, sizeof unique) != 0) unique = (uint64_t)getpid();
     tidy(folder);
-    file_name(name, key, ending);
+    file_name(name, kind, key);
     snprintf(temporary, sizeof temporary, ".tmp-%016llx", (unsigned long long)unique);
 
     head h = { .identity_bytes = identity_bytes,
                .binary_bytes = n,
-               .checksum = checksum_of(identity, identity_bytes, binary, n) };
+               .checksum = checksum_of(identity, identity_bytes, content, n) };
     memcpy(h.magic, magic, sizeof magic);
     bool written = false;
     int fd = ip_fault(IP_FAULT_FILE)
                  ? -1
                  : openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0) {
-        written = write_all(fd, &h, sizeof h) && write_all(fd, identity, identity_bytes) && write_all(fd, binary, n);
+        written = write_all(fd, &h, sizeof h) && write_all(fd, identity, identity_bytes) && write_all(fd, content, n);
         written = close(fd) == 0 && written && !ip_fault(IP_FAULT_FILE);
         written = written && renameat(folder, temporary, folder, name) == 0;
         if (!written) unlinkat(folder, temporary, 0);
@@ -191,54 +226,70 @@ static bool put(ip_hash128 key, const char *ending, const char *identity, size_t
     return written;
 }
 
-void ip_cachefile_store(ip_hash128 key, const char *identity, size_t identity_bytes, const void *binary, size_t n)
-{
-    put(key, of_binary, identity, identity_bytes, binary, n);
-}
+/* ---- what is pending ---------------------------------------------------------------------------- */
 
-/* ---- what is left to be built ------------------------------------------------------------------ */
-
-bool ip_cachefile_leave(ip_hash128 key, const char *identity, size_t identity_bytes)
-{
-    return put(key, of_left, identity, identity_bytes, "", 1);
-}
-
-/* The identity in a file that was left; NULL: it is none. */
-static char *identity_in(int fd, size_t *n)
+/* The identity in an open file whose content is one byte, a 0; NULL: it is no such file. */
+static char *identity_in(int fd)
 {
     head h;
     char *identity = NULL;
     if (!read_all(fd, &h, sizeof h) || !is_sound(fd, &h, (size_t)h.identity_bytes)) return NULL;
-    *n = (size_t)h.identity_bytes;
-    identity = ip_alloc(*n + 1); /* below MAX_FILE_BYTES; behind it lies the empty text that is its binary */
-    if (!identity || !read_all(fd, identity, *n + 1)) goto failed;
-    ip_hash128 sum = checksum_of(identity, *n, "", 1);
-    if (h.binary_bytes != 1 || sum.a != h.checksum.a || sum.b != h.checksum.b || identity[*n]) goto failed;
+    const size_t n = (size_t)h.identity_bytes;
+    identity = ip_alloc(n + 1);
+    if (!identity || !read_all(fd, identity, n + 1)) goto failed;
+    ip_hash128 sum = checksum_of(identity, n, "", 1);
+    if (h.binary_bytes != 1 || sum.a != h.checksum.a || sum.b != h.checksum.b || identity[n]) goto failed;
     return identity;
 failed:
     ip_free(identity);
     return NULL;
 }
 
-char *ip_cachefile_take_left(size_t *identity_bytes)
+/* Calls on_name for each file that is pending, until that returns true. */
+static void walk_pending(bool (*on_name)(int folder, const char *name, void *user), void *user)
 {
-    int folder = ip_folder_open_cache(), copy = folder < 0 ? -1 : dup(folder);
+    int folder = ip_folder_open_cache(),
+        copy = folder < 0 ? -1 : openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-    char *identity = NULL;
     if (!dir && copy >= 0) close(copy);
-    for (struct dirent *d; dir && !identity && (d = readdir(dir));) {
-        if (!ends_in(d->d_name, of_left)) continue;
-        int fd = openat(folder, d->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-        if (fd >= 0) identity = identity_in(fd, identity_bytes);
-        if (fd >= 0) close(fd);
-        unlinkat(folder, d->d_name, 0);
-    }
+    for (struct dirent *d; dir && (d = readdir(dir));)
+        if (ends_in(d->d_name, endings[IP_CACHEFILE_PENDING]) && on_name(folder, d->d_name, user)) break;
     if (dir) closedir(dir);
     if (folder >= 0) close(folder);
+}
+
+/* It is removed before it is looked at: whatever is wrong with it is met once. */
+static bool take(int folder, const char *name, void *user)
+{
+    char **identity = user;
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (unlinkat(folder, name, 0) == 0 && fd >= 0) *identity = identity_in(fd);
+    if (fd >= 0) close(fd);
+    return *identity != NULL;
+}
+
+char *ip_cachefile_take_pending(void)
+{
+    char *identity = NULL;
+    walk_pending(take, &identity);
     return identity;
 }
 
-int ip_cachefile_lock_left(void)
+static bool note(int folder, const char *name, void *user)
+{
+    (void)folder, (void)name;
+    *(bool *)user = true;
+    return true;
+}
+
+bool ip_cachefile_has_pending(void)
+{
+    bool has = false;
+    walk_pending(note, &has);
+    return has;
+}
+
+int ip_cachefile_lock_pending(void)
 {
     int folder = ip_folder_open_cache();
     if (folder < 0) return -1;

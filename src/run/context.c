@@ -65,7 +65,7 @@ static const struct setting {
     { "mem_limit", "IMGPAR_MEM_LIMIT", "a number of bytes is expected, or one with K, M or G" },
     { "placement", "IMGPAR_PLACEMENT",
       "auto is expected, the number of a device, from 0, or weights such as 2:1, one for each device" },
-    { "tier", "IMGPAR_TIER", "one of auto|alone|kernels is expected" },
+    { "tier", "IMGPAR_TIER", "one of auto|interpret|kernels is expected" },
     { "blas", "IMGPAR_BLAS", "one of auto|own|clblast is expected" },
     { "vector_bytes", NULL, "a power of two from 8 to 256 is expected" },
     { "strip_bytes", NULL, "a number of bytes from 1K to 16M is expected" },
@@ -90,7 +90,7 @@ const char *imgpar_setting_expected(const char *name)
 static bool find_tier(const char *word, ip_tier *tier)
 {
     static const char *const words[IP_N_TIERS] = {
-        [IP_TIER_KERNELS] = "kernels", [IP_TIER_ALONE] = "alone", [IP_TIER_AUTO] = "auto"
+        [IP_TIER_KERNELS] = "kernels", [IP_TIER_INTERPRET] = "interpret", [IP_TIER_AUTO] = "auto"
     };
     for (int k = 0; k < IP_N_TIERS; k++)
         if (strcmp(words[k], word) == 0) {
@@ -335,7 +335,7 @@ imgpar_status imgpar_context_counters(const imgpar_context *ctx, imgpar_counters
         c.evaluations = atomic_load(&ctx->evaluations);
         c.decodes = atomic_load(&ctx->decodes);
         c.encodes = atomic_load(&ctx->encodes);
-        c.programs_left = atomic_load(&ctx->programs_left);
+        c.programs_pending = atomic_load(&ctx->programs_pending);
     }
     for (size_t k = 0; !st && k < ctx->devices.n; k++)
         add_counters(ctx->devices.list[k], &c);

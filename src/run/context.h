@@ -23,7 +23,7 @@ typedef enum ip_live_kind {
 } ip_live_kind;
 
 /* The setting "tier". */
-typedef enum ip_tier { IP_TIER_KERNELS, IP_TIER_ALONE, IP_TIER_AUTO, IP_N_TIERS } ip_tier;
+typedef enum ip_tier { IP_TIER_KERNELS, IP_TIER_INTERPRET, IP_TIER_AUTO, IP_N_TIERS } ip_tier;
 
 struct imgpar_context {
     atomic_int refs;
@@ -42,7 +42,7 @@ struct imgpar_context {
     uint64_t max_pixels;
     uint64_t mem_limit; /* 0: the device's own */
     ip_decoded decoded; /* sources that were decoded last */
-    atomic_ullong evaluations, decodes, encodes, files, programs_left;
+    atomic_ullong evaluations, decodes, encodes, files, programs_pending;
     atomic_llong live[IP_N_LIVE];
 };
 

@@ -114,18 +114,21 @@ void ip_device_trim(ip_device *device);
 imgpar_status ip_program_get(ip_device *device, const char *source, const char *options, ip_program **out, bool *built,
                              ip_error *err);
 void ip_program_release(ip_program *program);
-/*
- * Whether work may be spent on doing without the program: it would have to be compiled, and with this the work that was
- * spent so on it, in all processes, is not more than most. Then it is added to that sum, which lies beside the programs
- * on disk. False, too, where no such sum can be kept. With work 0 nothing is added.
- */
-bool ip_program_spends(ip_device *device, const char *source, const char *options, double work, double most);
-/* Leaves the program in the folder of programs, for ip_program_build_left(). False: it cannot be kept there. */
-bool ip_program_leave(ip_device *device, const char *source, const char *options);
-/* Whether it was left for such a device. */
+/* Whether a program is there, in memory, on disk or being built. */
+typedef enum ip_absence { IP_PROGRAM_UNKNOWN, IP_PROGRAM_PRESENT, IP_PROGRAM_MISSING } ip_absence;
+/* Of one that is missing, *spent gets the work that was done without it so far, in all processes. UNKNOWN where nothing
+ * can be kept on disk. */
+ip_absence ip_program_absence(ip_device *device, const char *source, const char *options, double *spent);
+/* Adds work that is done without the program. False: the sum cannot be kept. */
+bool ip_program_charge(ip_device *device, const char *source, const char *options, double work);
+/* Leaves the program to be compiled by ip_program_compile_pending(). False: it cannot be kept for that, or somebody who
+ * is at work comes to it anyway. */
+bool ip_program_leave_pending(ip_device *device, const char *source, const char *options);
+/* Whether a program that is pending is for such a device. */
 bool ip_program_is_for(const imgpar_device *info, const char *identity);
-/* Builds what was left for the device and keeps it on disk. False: it was left for another, or is there already. */
-bool ip_program_build_left(ip_device *device, const char *identity);
+/* Compiles it and keeps it on disk. False: it is for another device, is there already, cannot be compiled, or cannot be
+ * kept. */
+bool ip_program_compile_pending(ip_device *device, const char *identity);
 
 /* ---- launches ------------------------------------------------------------------ */
 

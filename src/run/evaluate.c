@@ -507,7 +507,7 @@ static imgpar_status run_alone(imgpar_context *ctx, ip_request *q, bool may_keep
 {
     evaluation *e = planned_for(q);
     imgpar_status st = e ? IMGPAR_OK : ip_evaluation_new(ctx, ctx->device, q, &e, err);
-    if (!st) st = ip_tier_choose(ctx, q, &e, err);
+    if (!st) ip_tier_choose(ctx, q, &e);
     if (!st) announce(e, q);
     if (!st) st = q->use_ref ? run_on_ref(e, values, err) : ip_evaluation_run(e, q, values, err);
     keep_plan(q, e, may_keep && !st);

@@ -118,7 +118,7 @@ ip_region ip_evaluation_seen(const evaluation *e, const ip_stage *fold);
 
 /* Before *e, which is planned for kernels, is run: puts one that is planned for the interpreter in its place, and sets
  * use_ref, where that is to compute. */
-imgpar_status ip_tier_choose(imgpar_context *ctx, ip_request *q, ip_evaluation **e, ip_error *err);
+void ip_tier_choose(imgpar_context *ctx, ip_request *q, ip_evaluation **e);
 
 /* ---- totals.c ---------------------------------------------------------------------------- */
 

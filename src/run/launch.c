@@ -93,18 +93,26 @@ static imgpar_status find_program(ip_launching *l, ip_error *err)
     return st;
 }
 
-bool ip_kernel_spends(ip_device *device, const ip_kernel *k, double work, double most)
+ip_absence ip_kernel_absence(ip_device *device, const ip_kernel *k, double *spent)
 {
     program_text t = text_of(device, k);
-    bool spends = !t.source.failed && ip_program_spends(device, t.source.text, t.options, work, most);
+    ip_absence a = t.source.failed ? IP_PROGRAM_UNKNOWN : ip_program_absence(device, t.source.text, t.options, spent);
     ip_str_free(&t.source);
-    return spends;
+    return a;
 }
 
-bool ip_kernel_leave(ip_device *device, const ip_kernel *k)
+bool ip_kernel_charge(ip_device *device, const ip_kernel *k, double work)
 {
     program_text t = text_of(device, k);
-    bool left = !t.source.failed && ip_program_leave(device, t.source.text, t.options);
+    bool charged = !t.source.failed && ip_program_charge(device, t.source.text, t.options, work);
+    ip_str_free(&t.source);
+    return charged;
+}
+
+bool ip_kernel_leave_pending(ip_device *device, const ip_kernel *k)
+{
+    program_text t = text_of(device, k);
+    bool left = !t.source.failed && ip_program_leave_pending(device, t.source.text, t.options);
     ip_str_free(&t.source);
     return left;
 }

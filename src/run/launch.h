@@ -30,10 +30,10 @@ typedef struct ip_runner {
 } ip_runner;
 
 double ip_now_ms(void);
-/* ip_program_spends() of the kernel's program. */
-bool ip_kernel_spends(ip_device *device, const ip_kernel *k, double work, double most);
-/* ip_program_leave() of the kernel's program. */
-bool ip_kernel_leave(ip_device *device, const ip_kernel *k);
+/* ip_program_absence(), ip_program_charge() and ip_program_leave_pending() of the kernel's program. */
+ip_absence ip_kernel_absence(ip_device *device, const ip_kernel *k, double *spent);
+bool ip_kernel_charge(ip_device *device, const ip_kernel *k, double work);
+bool ip_kernel_leave_pending(ip_device *device, const ip_kernel *k);
 /* Reports a step that took from start_ms until now (monotonic clock). */
 void ip_runner_event(const ip_runner *r, const char *kind, const char *name, double start_ms, uint64_t bytes_read,
                      uint64_t bytes_written);

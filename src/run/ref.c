@@ -187,28 +187,43 @@ static const char *label_of(const ip_stage *stage, char label[64])
     return label;
 }
 
+static double bytes_of(const ip_stage *stage)
+{
+    return ip_dims_count(stage->dims) * (double)ip_dtype(stage->dtype)->size_bytes;
+}
+
+/* The first stage with which more than limit_bytes are held at once, NULL: there is none; *most: the most that are, up
+ * to that one. */
+static const ip_stage *stage_beyond(const ip_ir *ir, const int *last_reader, double limit_bytes, double *most)
+{
+    double held = 0; /* sums of sizes may not fit a size_t */
+    *most = 0;
+    for (int k = 0; k < ir->n_stages; k++) {
+        if (!is_computed(ir->stages[k], last_reader)) continue;
+        held += bytes_of(ir->stages[k]);
+        if (held > *most) *most = held;
+        if (held > limit_bytes) return ir->stages[k];
+        for (int i = 0; i <= k; i++)
+            if (last_reader[i] == k && is_computed(ir->stages[i], last_reader)) held -= bytes_of(ir->stages[i]);
+    }
+    return NULL;
+}
+
 /* Fails where the stages hold more than limit_bytes at once. */
 static imgpar_status check_memory(const ip_ir *ir, const int *last_reader, uint64_t limit_bytes, ip_error *err)
 {
-    double held = 0; /* sums of sizes may not fit a size_t */
+    double most;
     char label[64];
     for (int k = 0; k < ir->n_stages; k++) {
-        const ip_stage *stage = ir->stages[k];
         size_t size_bytes;
-        if (!is_computed(stage, last_reader)) continue;
-        imgpar_status st = check_size(stage->dims, stage->dtype, &size_bytes, err);
+        if (!is_computed(ir->stages[k], last_reader)) continue;
+        imgpar_status st = check_size(ir->stages[k]->dims, ir->stages[k]->dtype, &size_bytes, err);
         if (st) return st;
-        held += (double)size_bytes;
-        if (held > (double)limit_bytes)
-            return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s%.0f bytes are over the memory limit of %llu bytes",
-                           label_of(stage, label), held, (unsigned long long)limit_bytes);
-        for (int i = 0; i <= k; i++) {
-            if (last_reader[i] != k || !is_computed(ir->stages[i], last_reader)) continue;
-            check_size(ir->stages[i]->dims, ir->stages[i]->dtype, &size_bytes, NULL);
-            held -= (double)size_bytes;
-        }
     }
-    return IMGPAR_OK;
+    const ip_stage *stage = stage_beyond(ir, last_reader, (double)limit_bytes, &most);
+    if (!stage) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s%.0f bytes are over the memory limit of %llu bytes",
+                   label_of(stage, label), most, (unsigned long long)limit_bytes);
 }
 
 /* ---- work ------------------------------------------------------------------------------------------------ */
@@ -223,21 +238,22 @@ static double opaque_work(const ip_stage *stage)
     return n * sqrt(n);
 }
 
-double ip_ref_work(ip_ir *ir, ip_error *err)
+ip_ref_cost ip_ref_cost_of(ip_ir *ir, ip_error *err)
 {
     ordering o;
-    double work = HUGE_VAL;
+    ip_ref_cost cost = { HUGE_VAL, HUGE_VAL };
     if (!order_make(ir, &o, err)) {
-        work = o.total;
+        cost.work = o.total;
         for (int k = 0; k < ir->n_stages; k++) {
             const ip_stage *stage = ir->stages[k];
             if (!is_computed(stage, o.last_reader)) continue;
-            work += STAGE_WORK;
-            if (stage->opaque) work += stage->opaque->kind->run ? HUGE_VAL : opaque_work(stage);
+            cost.work += STAGE_WORK;
+            if (stage->opaque) cost.work += stage->opaque->kind->run ? HUGE_VAL : opaque_work(stage);
         }
+        stage_beyond(ir, o.last_reader, HUGE_VAL, &cost.bytes);
     }
     order_clear(&o);
-    return work;
+    return cost;
 }
 
 /* ---- stages -------------------------------------------------------------------------------------------- */

@@ -23,9 +23,13 @@
  */
 imgpar_status ip_ref_run(ip_ir *ir, void **memory, uint64_t limit_bytes, const ip_poll *poll, ip_error *err);
 
-/* About how many operations on an element ip_ref_run() makes, each taking about a nanosecond; HUGE_VAL: it cannot
- * compute everything (kernels of the user), or err tells why this is not known. */
-double ip_ref_work(ip_ir *ir, ip_error *err);
+/* What ip_ref_run() takes: operations on an element, each about a nanosecond, HUGE_VAL where it cannot compute
+ * everything (kernels of the user), or err tells why this is not known; and the most bytes that it holds at once,
+ * sources aside. */
+typedef struct ip_ref_cost {
+    double work, bytes;
+} ip_ref_cost;
+ip_ref_cost ip_ref_cost_of(ip_ir *ir, ip_error *err);
 
 /* The result of a fold from the totals of n parts of what it folds, in their order: elements of its acc_dtype or, of a
  * histogram, its counts. */

@@ -150,8 +150,9 @@ static double work_on_host(ip_compile_options options, imgpar_array *const *arra
     ip_error err = { IMGPAR_OK, "" };
     ip_plan *plan = NULL;
     options.is_step = options.keep_stages = true;
-    double work =
-        ip_compile(arrays, n, &options, &plan, &err) ? HUGE_VAL : ip_ref_work(plan->ir, &err) + foreign_elements(plan);
+    double work = ip_compile(arrays, n, &options, &plan, &err)
+                      ? HUGE_VAL
+                      : ip_ref_cost_of(plan->ir, &err).work + foreign_elements(plan);
     ip_plan_free(plan);
     return work;
 }

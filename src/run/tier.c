@@ -4,13 +4,16 @@
  *
  * Note [Tiers]
  * PoCL compiles a program for about a second. The interpreter makes the same bytes where all rows of a graph promise
- * theirs, and takes a few times as long as kernels that are there: so it computes what is not compiled yet, until the
- * work that was spent so on a program, in all processes, is about what compiling it takes (cache.c, Note [Work spent
- * without a program]). Then the program is compiled, once. Operations are counted and no time, so what is done does not
- * depend on how busy the machine is. Graphs with rows that promise only a tolerance wait for the
- * compiler, or the bytes of a command's results would depend on what was run before it. So do steps of loops, which
- * repeat, graphs that read memory of the device, what several devices share, and what is too large to be held, which
- * kernels make in strips. Who asks for a schedule, checks, no fusion, a dump or a limit on memory gets kernels.
+ * theirs (but for the signs and payloads of NaNs), and takes a few times as long as kernels that are there: so it
+ * computes what is not compiled yet, until the work that was spent so on a program, in all processes, is some times
+ * what compiling it takes (cache.c, Note [Work spent without a program]). Then the program is compiled, once; with
+ * "tier" auto it is left to be compiled before (pending.c). What one evaluation may take is bounded, too.
+ *
+ * Graphs with rows that promise only a tolerance wait for the compiler, or the bytes of a command's results would
+ * depend on what was run before it. So do steps of loops, which repeat, graphs that read memory of the device, what
+ * several devices share, what is too large to be held, which kernels make in strips, and sources of which not all is
+ * needed, which the interpreter would decode whole and find damages in that kernels do not meet. Who asks for a
+ * schedule, checks, no fusion, a dump or a limit on memory gets kernels.
  */
 #include "run/evaluation_impl.h"
 
@@ -18,8 +21,9 @@
 #include "graph/array.h"
 #include "run/ref.h"
 
-enum { MOST_HELD = 256 << 20 };          /* bytes of sources and results */
-static const double most_spent = 1.5e10; /* operations: a quarter of a second to a few, on 2 cores */
+enum { MOST_HELD = 256 << 20 };           /* bytes, sources included */
+static const double most_spent = 1.5e10;  /* operations on an element, each a nanosecond or less: Note [Tiers] */
+static const double most_at_once = 2.5e9; /* of one evaluation */
 
 /* The settings leave the choice to us, and the device is one for which compiling is dear and the interpreter close. */
 static bool may_choose(imgpar_context *ctx)
@@ -33,7 +37,7 @@ static bool may_choose(imgpar_context *ctx)
     return may && !ctx->dump && facts->is_pocl && facts->kind == IP_DEVICE_CPU && facts->info.has_f64;
 }
 
-/* Every row of the graph promises its bytes; what was computed or decoded before the graph is none of it. */
+/* Every row of the graph promises its bytes. */
 static bool promises_bytes(const ip_plan *plan)
 {
     for (int k = 0; k < plan->n_held; k++) {
@@ -43,21 +47,30 @@ static bool promises_bytes(const ip_plan *plan)
     return plan->n_held > 0;
 }
 
-/* Sources are in host memory or will be decoded there, and they and the results can be held whole. */
-static bool is_held_by_host(const evaluation *e)
+/* All of the source is needed, and it is in host memory or will be decoded there. */
+static bool is_source_of_host(const evaluation *e, const ip_stage *s)
 {
-    uint64_t bytes = 0, pixels = 0;
+    const ip_source *source = s->node ? s->node->source : NULL;
+    const ip_region *n = &e->needed[s->id];
+    if (s->value) return s->value->host != NULL;
+    if (source && source->kind == IP_SOURCE_BUFFER) return false;
+    return e->is_needed[s->id] && n->z1 - n->z0 == s->dims[0] && n->y1 - n->y0 == s->dims[1];
+}
+
+/* Whether the sources are the host's; *bytes: what they take. */
+static bool has_sources_of_host(evaluation *e, double *bytes)
+{
+    uint64_t pixels = 0;
+    *bytes = 0;
+    ip_evaluation_want(e, 0, 1);
     for (int k = 0; k < e->plan->ir->n_stages; k++) {
         const ip_stage *s = e->plan->ir->stages[k];
-        const ip_source *source = s->node ? s->node->source : NULL;
-        if (s->kind == IP_STAGE_SOURCE &&
-            ((s->value && !s->value->host) || (source && source->kind == IP_SOURCE_BUFFER)))
-            return false;
-        if (s->kind != IP_STAGE_SOURCE && !s->is_output) continue;
-        bytes += ip_stage_bytes(s);
+        if (s->kind != IP_STAGE_SOURCE) continue;
+        if (!is_source_of_host(e, s)) return false;
+        *bytes += (double)ip_stage_bytes(s);
         pixels += (uint64_t)(s->dims[0] * s->dims[1] * s->dims[2]);
     }
-    return bytes <= MOST_HELD && pixels <= ip_context_max_pixels(e->ctx);
+    return *bytes <= MOST_HELD && pixels <= ip_context_max_pixels(e->ctx);
 }
 
 /* Hand-written kernels have programs of their own (opaque.c), which are not looked for. */
@@ -69,45 +82,56 @@ static bool is_all_planned(const ip_plan *plan)
     return all;
 }
 
-/* That one of the kernels' programs is missing, and that so much work may still be spent on that. */
-static bool spends(const evaluation *e, double work)
+/* That a program is missing, and that so much work may still be done without each that is. */
+static bool lacks_programs(const evaluation *e, double work)
 {
-    bool may = false;
-    for (int k = 0; k < e->plan->n_kernels; k++)
-        may |= ip_kernel_spends(e->runner.device, &e->plan->kernels[k], work, most_spent);
-    return may;
+    bool lacks = false;
+    for (int k = 0; k < e->plan->n_kernels; k++) {
+        double spent = 0;
+        const ip_absence a = ip_kernel_absence(e->runner.device, &e->plan->kernels[k], &spent);
+        if (a == IP_PROGRAM_UNKNOWN || spent + work > most_spent) return false;
+        lacks |= a == IP_PROGRAM_MISSING;
+    }
+    return lacks;
 }
 
-/* Leaves the kernels' programs to whoever builds them behind, if that is wanted: Note [Built behind] in behind.c. */
-static void leave(const evaluation *e)
+/* Does without the programs that are missing: charges them with the work and leaves them to be compiled, if that is
+ * wanted. False: nothing can be kept of it. */
+static bool do_without(const evaluation *e, double work)
 {
     pthread_mutex_lock(&e->ctx->lock);
-    bool is_wanted = e->ctx->tier == IP_TIER_AUTO;
+    const bool is_left = e->ctx->tier == IP_TIER_AUTO;
     pthread_mutex_unlock(&e->ctx->lock);
-    for (int k = 0; is_wanted && k < e->plan->n_kernels; k++)
-        if (ip_kernel_leave(e->runner.device, &e->plan->kernels[k])) atomic_fetch_add(&e->ctx->programs_left, 1);
+    bool done = true;
+    for (int k = 0; done && k < e->plan->n_kernels; k++) {
+        const ip_kernel *kernel = &e->plan->kernels[k];
+        double spent;
+        if (ip_kernel_absence(e->runner.device, kernel, &spent) != IP_PROGRAM_MISSING) continue;
+        done = ip_kernel_charge(e->runner.device, kernel, work);
+        if (done && is_left && ip_kernel_leave_pending(e->runner.device, kernel))
+            atomic_fetch_add(&e->ctx->programs_pending, 1);
+    }
+    return done;
 }
 
-imgpar_status ip_tier_choose(imgpar_context *ctx, ip_request *q, evaluation **e, ip_error *err)
+void ip_tier_choose(imgpar_context *ctx, ip_request *q, evaluation **e)
 {
-    const evaluation *kernels = *e;
-    if (!q->may_interpret || q->use_ref || q->step || q->totals || !may_choose(ctx)) return IMGPAR_OK;
-    if (!is_all_planned(kernels->plan) || !promises_bytes(kernels->plan)) return IMGPAR_OK;
-    if (!is_held_by_host(kernels) || !spends(kernels, 0)) return IMGPAR_OK;
+    evaluation *kernels = *e, *ref;
     ip_request by_ref = *q;
-    evaluation *ref;
+    ip_error ignored = { IMGPAR_OK, "" }; /* kernels compute */
+    double source_bytes;
+    if (!q->may_interpret || q->use_ref || q->step || q->totals || !may_choose(ctx)) return;
+    if (!is_all_planned(kernels->plan) || !promises_bytes(kernels->plan)) return;
+    if (!has_sources_of_host(kernels, &source_bytes) || !lacks_programs(kernels, 0)) return;
     by_ref.use_ref = true;
-    imgpar_status st = ip_evaluation_new(ctx, ctx->device, &by_ref, &ref, err);
-    if (st) return st;
-    ip_error unknown = { IMGPAR_OK, "" };
-    double work = ip_ref_work(ref->plan->ir, &unknown); /* HUGE_VAL where it cannot, or nobody knows */
-    if (work > 0 && spends(kernels, work)) {
-        leave(kernels);
-        ip_evaluation_free(*e);
+    if (ip_evaluation_new(ctx, ctx->device, &by_ref, &ref, &ignored)) return;
+    const ip_ref_cost cost = ip_ref_cost_of(ref->plan->ir, &ignored);
+    if (cost.work > 0 && cost.work <= most_at_once && cost.bytes + source_bytes <= MOST_HELD &&
+        lacks_programs(kernels, cost.work) && do_without(kernels, cost.work)) {
+        ip_evaluation_free(kernels);
         *e = ref;
         q->use_ref = true;
     } else {
         ip_evaluation_free(ref);
     }
-    return IMGPAR_OK;
 }

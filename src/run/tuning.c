@@ -56,7 +56,8 @@ ip_tuning ip_tuning_load(const ip_device_facts *facts)
     size_t n = 0;
     if (!facts) return tuning;
     identify(facts, &identity, &key);
-    if (!identity.failed && ip_cachefile_load(key, ip_str_text(&identity), identity.length, &kept, &n) &&
+    if (!identity.failed &&
+        ip_cachefile_load(IP_CACHEFILE_PROGRAM, key, ip_str_text(&identity), identity.length, &kept, &n) &&
         n == sizeof tuning) {
         ip_tuning found;
         memcpy(&found, kept, sizeof found);
@@ -76,7 +77,8 @@ imgpar_status ip_tuning_keep(const ip_device_facts *facts, const ip_tuning *tuni
     ip_str identity = IP_STR_INIT;
     ip_hash128 key;
     identify(facts, &identity, &key);
-    if (!identity.failed) ip_cachefile_store(key, ip_str_text(&identity), identity.length, tuning, sizeof *tuning);
+    if (!identity.failed)
+        ip_cachefile_store(IP_CACHEFILE_PROGRAM, key, ip_str_text(&identity), identity.length, tuning, sizeof *tuning);
     bool failed = identity.failed;
     ip_str_free(&identity);
     ip_tuning kept = ip_tuning_load(facts); /* storing is silent: is it there? */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process is `imgpar-run --build-left`, which see: of lowest priority, for a minute at most, in a session of its
- * own, with no file open, no signal blocked and the environment of this one. A shell between us and it lets it be
- * nobody's child, so that nobody waits for it. Where a process is at work already, it sees to what was left and the new
- * one ends at once.
+ * The process is `imgpar-run --compile-pending`, which see: of lowest priority, for a minute at most, in a session of
+ * its own, with nothing of this one open (where the C library can do that), no signal blocked and the environment of
+ * this one. A shell between us and it lets it be nobody's child, so that nobody waits for it. Where a process is at
+ * work already, it sees to what was left and the new one ends at once.
  */
-#include "behind.h"
+#include "background.h"
+
+#include "signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +24,10 @@ static bool open_nothing(posix_spawn_file_actions_t *files)
 {
     for (int fd = 0; fd <= 2; fd++)
         if (posix_spawn_file_actions_addopen(files, fd, "/dev/null", O_RDWR, 0)) return false;
+#ifdef __GLIBC_PREREQ
 #if __GLIBC_PREREQ(2, 34)
     if (posix_spawn_file_actions_addclosefrom_np(files, 3)) return false;
+#endif
 #endif
     return true;
 }
@@ -40,7 +44,7 @@ static bool be_apart(posix_spawnattr_t *attributes)
 /* path: this program. */
 static void start(char *path)
 {
-    char shell[] = "sh", flag[] = "-c", script[] = "timeout 60 nice -n 19 \"$0\" --build-left &";
+    char shell[] = "sh", flag[] = "-c", script[] = "timeout 60 nice -n 19 \"$0\" --compile-pending &";
     char *const arguments[] = { shell, flag, script, path, NULL };
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
@@ -57,13 +61,12 @@ static void start(char *path)
     posix_spawn_file_actions_destroy(&files);
 }
 
-void behind_start(const imgpar_context *ctx)
+void background_start(const imgpar_context *ctx, uint64_t *n_seen)
 {
-    static uint64_t n_seen;
     char path[4096];
     imgpar_counters c = { .struct_size = sizeof c };
-    if (imgpar_context_counters(ctx, &c) || c.programs_left == n_seen) return;
-    n_seen = c.programs_left;
+    if (signals_seen() || imgpar_context_counters(ctx, &c) || c.programs_pending == *n_seen) return;
+    *n_seen = c.programs_pending;
     const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
     if (n <= 0 || n == sizeof path - 1) return;
     path[n] = '\0';
