@@ -193,18 +193,20 @@ static double bytes_of(const ip_stage *stage)
 }
 
 /* The first stage with which more than limit_bytes are held at once, NULL: there is none; *most: the most that are, up
- * to that one. */
-static const ip_stage *stage_beyond(const ip_ir *ir, const int *last_reader, double limit_bytes, double *most)
+ * to that one. Of a group its last stage is held; group NULL: each stage is. */
+static const ip_stage *stage_beyond(const ip_ir *ir, const int *last_reader, const int *group, double limit_bytes,
+                                    double *most)
 {
     double held = 0; /* sums of sizes may not fit a size_t */
     *most = 0;
     for (int k = 0; k < ir->n_stages; k++) {
-        if (!is_computed(ir->stages[k], last_reader)) continue;
+        if (!is_computed(ir->stages[k], last_reader) || (group && group[k] != k)) continue;
         held += bytes_of(ir->stages[k]);
         if (held > *most) *most = held;
         if (held > limit_bytes) return ir->stages[k];
         for (int i = 0; i <= k; i++)
-            if (last_reader[i] == k && is_computed(ir->stages[i], last_reader)) held -= bytes_of(ir->stages[i]);
+            if (last_reader[i] == k && is_computed(ir->stages[i], last_reader) && !(group && group[i] != i))
+                held -= bytes_of(ir->stages[i]);
     }
     return NULL;
 }
@@ -220,7 +222,7 @@ static imgpar_status check_memory(const ip_ir *ir, const int *last_reader, uint6
         imgpar_status st = check_size(ir->stages[k]->dims, ir->stages[k]->dtype, &size_bytes, err);
         if (st) return st;
     }
-    const ip_stage *stage = stage_beyond(ir, last_reader, (double)limit_bytes, &most);
+    const ip_stage *stage = stage_beyond(ir, last_reader, NULL, (double)limit_bytes, &most);
     if (!stage) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s%.0f bytes are over the memory limit of %llu bytes",
                    label_of(stage, label), most, (unsigned long long)limit_bytes);
@@ -250,7 +252,7 @@ ip_ref_cost ip_ref_cost_of(ip_ir *ir, ip_error *err)
             cost.work += STAGE_WORK;
             if (stage->opaque) cost.work += stage->opaque->kind->run ? HUGE_VAL : opaque_work(stage);
         }
-        stage_beyond(ir, o.last_reader, HUGE_VAL, &cost.bytes);
+        stage_beyond(ir, o.last_reader, o.group, HUGE_VAL, &cost.bytes);
     }
     order_clear(&o);
     return cost;
