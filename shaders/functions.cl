@@ -68,15 +68,27 @@ IP_INLINE double ip_mantissa(double x, int *k)
 
 /* ---- f32 ------------------------------------------------------------------------------------- */
 
-/* log(x) for positive finite x = 2^k m: log(m) = 2 atanh(s) with s = (m - 1) / (m + 1), |s| < 0.1716. The series ends
- * with s^13; what is left out is below 2^-39 of the sum. */
+/* atanh(s) of |s| < 0.1716. The series ends with s^13; what is left out is below 2^-39 of the sum. */
+IP_INLINE double ip_atanh_series(double s)
+{
+    const double z = s * s;
+    return ((((((z * (1.0 / 13) + 1.0 / 11) * z + 1.0 / 9) * z + 1.0 / 7) * z + 1.0 / 5) * z + 1.0 / 3) * z + 1) * s;
+}
+
+/* log(x) for positive finite x = 2^k m: log(m) = 2 atanh((m - 1) / (m + 1)). */
 IP_INLINE double ip_log_double(double x)
 {
     int k;
-    const double m = ip_mantissa(x, &k), s = (m - 1) / (m + 1), z = s * s;
-    const double series =
-        ((((((z * (1.0 / 13) + 1.0 / 11) * z + 1.0 / 9) * z + 1.0 / 7) * z + 1.0 / 5) * z + 1.0 / 3) * z + 1) * s;
-    return k * 0.6931471805599453 + 2 * series;
+    const double m = ip_mantissa(x, &k);
+    return k * 0.6931471805599453 + 2 * ip_atanh_series((m - 1) / (m + 1));
+}
+
+/* log(1 + x) for finite x > -1. */
+IP_INLINE double ip_log1p_double(double x)
+{
+    const int is_near = (x > -0.29) & (x < 0.41);
+    const double near = 2 * ip_atanh_series(is_near ? x / (2 + x) : 0), far = ip_log_double(1 + x);
+    return is_near ? near : far;
 }
 
 /* exp(x) for |x| <= 700: 2^k e^r with |r| <= log(2) / 2; Taylor's series to r^9, the rest is below 2^-36. */
@@ -95,11 +107,49 @@ IP_INLINE float ip_exp(float x)
     return x == x ? y : x;
 }
 
-IP_INLINE float ip_log(float x)
+IP_INLINE float ip_exp2(float x)
 {
-    const float y = (float)ip_log_double((double)(x > 0 ? x : 1));
+    /* beyond 230 floats have ended */
+    const float y = (float)ip_exp_double((double)(x > 230 ? 230 : x > -230 ? x : -230) * 0.6931471805599453);
+    return x == x ? y : x;
+}
+
+/* Below 1/2 by Taylor's series, whose rest is below 2^-35 of the sum. */
+IP_INLINE float ip_expm1(float x)
+{
+    const double a = (double)(x > 160 ? 160 : x > -160 ? x : -160);
+    const double high = ((((a * (1.0 / 3628800) + 1.0 / 362880) * a + 1.0 / 40320) * a + 1.0 / 5040) * a + 1.0 / 720);
+    const double small = (((((high * a + 1.0 / 120) * a + 1.0 / 24) * a + 1.0 / 6) * a + 0.5) * a + 1) * a;
+    const float y = (float)(fabs(a) < 0.5 ? small : ip_exp_double(a) - 1);
+    return x == x ? y : x;
+}
+
+/* log(x) / log(base) with unit = 1 / log(base). */
+IP_INLINE float ip_log_of(float x, double unit)
+{
+    const float y = (float)(ip_log_double((double)(x > 0 ? x : 1)) * unit);
     const float least = x == 0 ? -INFINITY : NAN;
     return x > 0 ? (x < INFINITY ? y : x) : least;
+}
+IP_INLINE float ip_log(float x) { return ip_log_of(x, 1); }
+IP_INLINE float ip_log2(float x) { return ip_log_of(x, 1.4426950408889634); }
+IP_INLINE float ip_log10(float x) { return ip_log_of(x, 0.4342944819032518); }
+
+IP_INLINE float ip_log1p(float x)
+{
+    const float y = (float)ip_log1p_double((double)((x > -1) & (x < INFINITY) ? x : 0));
+    const float least = x == -1 ? -INFINITY : NAN;
+    return x > -1 ? (x < INFINITY ? y : x) : least;
+}
+
+IP_INLINE float ip_rsqrt(float x) { return (float)(1 / sqrt((double)x)); }
+
+IP_INLINE float ip_cbrt(float x)
+{
+    const float a = fabs(x);
+    const int is_usual = (a > 0) & (a < INFINITY);
+    const float size = (float)ip_exp_double(ip_log_double((double)(is_usual ? a : 1)) * (1.0 / 3));
+    return is_usual ? x < 0 ? -size : size : x;
 }
 
 /* As C's pow(), of an exponent that is finite, above 0 and no whole number. */
@@ -276,6 +326,93 @@ IP_INLINE float ip_tanh(float x)
     return x == x ? as_int(x) < 0 ? -y : y : x;
 }
 
+IP_INLINE float ip_asinh(float x)
+{
+    const double a = fabs(x) < INFINITY ? (double)fabs(x) : 0, square = a * a;
+    const float y = (float)ip_log1p_double(a + square / (1 + sqrt(1 + square)));
+    return fabs(x) < INFINITY ? as_int(x) < 0 ? -y : y : x;
+}
+
+IP_INLINE float ip_acosh(float x)
+{
+    const double t = (x >= 1) & (x < INFINITY) ? (double)x - 1 : 0;
+    const float y = (float)ip_log1p_double(t + sqrt(t * (t + 2)));
+    return x >= 1 ? x < INFINITY ? y : x : NAN;
+}
+
+IP_INLINE float ip_atanh(float x)
+{
+    const double a = fabs(x) < 1 ? (double)fabs(x) : 0;
+    const float most = fabs(x) == 1 ? INFINITY : NAN;
+    const float y = fabs(x) < 1 ? (float)(0.5 * ip_log1p_double(2 * a / (1 - a))) : most;
+    return as_int(x) < 0 ? -y : y;
+}
+
+/*
+ * The error function by three rational functions of Cody (Mathematics of Computation 23, 1969), of 0 <= a: erf(a) where
+ * a is small; e^(a^2) erfc(a) to 4, and from there on.
+ */
+#define IP_ERF_SMALL 0.46875
+
+IP_INLINE double ip_erf_small(double a)
+{
+    const double z = a * a;
+    const double over_1 = fma(fma(fma(1.85777706184603153e-1, z, 3.16112374387056560), z, 1.13864154151050156e2), z,
+                              3.77485237685302021e2);
+    const double over = fma(over_1, z, 3.20937758913846947e3);
+    const double under_1 =
+        fma(fma(fma(1.0, z, 2.36012909523441209e1), z, 2.44024637934444173e2), z, 1.28261652607737228e3);
+    const double under = fma(under_1, z, 2.84423683343917062e3);
+    return a * (over / under);
+}
+
+IP_INLINE double ip_erfc_middle(double a)
+{
+    const double over_1 = fma(fma(fma(2.15311535474403846e-8, a, 5.64188496988670089e-1), a, 8.88314979438837594), a,
+                              6.61191906371416295e1);
+    const double over_2 =
+        fma(fma(fma(over_1, a, 2.98635138197400131e2), a, 8.81952221241769090e2), a, 1.71204761263407058e3);
+    const double over = fma(fma(over_2, a, 2.05107837782607147e3), a, 1.23033935479799725e3);
+    const double under_1 =
+        fma(fma(fma(1.0, a, 1.57449261107098347e1), a, 1.17693950891312499e2), a, 5.37181101862009858e2);
+    const double under_2 =
+        fma(fma(fma(under_1, a, 1.62138957456669019e3), a, 3.29079923573345963e3), a, 4.36261909014324716e3);
+    const double under = fma(fma(under_2, a, 3.43936767414372164e3), a, 1.23033935480374942e3);
+    return over / under;
+}
+
+IP_INLINE double ip_erfc_large(double a)
+{
+    const double z = 1 / (a * a);
+    const double over_1 = fma(fma(fma(1.63153871373020978e-2, z, 3.05326634961232344e-1), z, 3.60344899949804439e-1), z,
+                              1.25781726111229246e-1);
+    const double over = fma(fma(over_1, z, 1.60837851487422766e-2), z, 6.58749161529837803e-4);
+    const double under_1 =
+        fma(fma(fma(1.0, z, 2.56852019228982242), z, 1.87295284992346725), z, 5.27905102951428412e-1);
+    const double under = fma(fma(under_1, z, 6.05183413124413191e-2), z, 2.33520497626869185e-3);
+    return fma(-z, over / under, 0.5641895835477563) / a;
+}
+
+/* erfc(a) of a > IP_ERF_SMALL, where doubles of it are given e^(-a^2). */
+IP_INLINE double ip_erfc_scaled(double a, double power)
+{
+    return power * (a > 4 ? ip_erfc_large(a > 4 ? a : 4) : ip_erfc_middle(a < 4 ? a : 4));
+}
+
+IP_INLINE float ip_erf(float x)
+{
+    const double a = fabs(x) < 10 ? (double)fabs(x) : 10, power = ip_exp_double(-a * a);
+    const float y = (float)(a > IP_ERF_SMALL ? 1 - ip_erfc_scaled(a, power) : ip_erf_small(a));
+    return x == x ? as_int(x) < 0 ? -y : y : x;
+}
+
+IP_INLINE float ip_erfc(float x)
+{
+    const double a = fabs(x) < 12 ? (double)fabs(x) : 12, power = ip_exp_double(-a * a);
+    const double rest = a > IP_ERF_SMALL ? ip_erfc_scaled(a, power) : 1 - ip_erf_small(a);
+    return x == x ? (float)(x < 0 ? 2 - rest : rest) : x;
+}
+
 /* ---- f64: powers and logarithms ---------------------------------------------------------------- */
 
 /* 2 / 5 + 2 / 7 z + ... : what 2 atanh(s) - 2 s - 2 / 3 s^3 is over s^5, z = s^2 < 0.0295. The rest is below 2^-60. */
@@ -311,8 +448,16 @@ IP_INLINE ip_pair ip_log_pair(double x)
     return ip_sum(both.hi, both.lo + (first.lo + rest));
 }
 
-/* 2^shift e^(x + x_lo): 2^k e^r with |r| <= log(2) / 2; Taylor's series to r^13, the rest is below 2^-57. Exact zeros
- * and infinities beyond the range of doubles. */
+/* e^(r + r_lo) - 1 of |r| <= log(2) / 2: Taylor's series to r^13, the rest is below 2^-57. */
+IP_INLINE double ip_expm1_series(double r, double r_lo)
+{
+    const double first = fma(fma(fma(r, 1.0 / 6227020800.0, 1.0 / 479001600), r, 1.0 / 39916800), r, 1.0 / 3628800);
+    const double high = fma(fma(fma(fma(first, r, 1.0 / 362880), r, 1.0 / 40320), r, 1.0 / 5040), r, 1.0 / 720);
+    const double series = fma(fma(fma(fma(high, r, 1.0 / 120), r, 1.0 / 24), r, 1.0 / 6), r, 0.5);
+    return r + fma(r * r, series, r_lo);
+}
+
+/* 2^shift e^(x + x_lo): 2^k e^r with |r| <= log(2) / 2. Exact zeros and infinities beyond the range of doubles. */
 IP_INLINE double ip_exp_pair(double x, double x_lo, int shift)
 {
     const double within = x > 800 ? 800 : x > -800 ? x : -800; /* NaN: -800 */
@@ -320,11 +465,8 @@ IP_INLINE double ip_exp_pair(double x, double x_lo, int shift)
     const double large = fma(-k, 0x1.62e42fefa39efp-1, within),
                  small = fma(-k, 0x1.abc9e3b39803fp-56, x == within ? x_lo : 0);
     const double r = large + small, r_lo = (large - r) + small;
-    const double first = fma(fma(fma(r, 1.0 / 6227020800.0, 1.0 / 479001600), r, 1.0 / 39916800), r, 1.0 / 3628800);
-    const double high = fma(fma(fma(fma(first, r, 1.0 / 362880), r, 1.0 / 40320), r, 1.0 / 5040), r, 1.0 / 720);
-    const double series = fma(fma(fma(fma(high, r, 1.0 / 120), r, 1.0 / 24), r, 1.0 / 6), r, 0.5);
     const int n = (int)k + shift, by_two = n >> 1;
-    return (1 + (r + fma(r * r, series, r_lo))) * ip_power_of_two(by_two) * ip_power_of_two(n - by_two);
+    return (1 + ip_expm1_series(r, r_lo)) * ip_power_of_two(by_two) * ip_power_of_two(n - by_two);
 }
 
 IP_INLINE double ip_exp64(double x) { return x == x ? ip_exp_pair(x, 0, 0) : x; }
@@ -334,6 +476,64 @@ IP_INLINE double ip_log64(double x)
     const int is_normal = (x > 0) & (x < (double)INFINITY);
     const double y = ip_log_normal(is_normal ? x : 1), other = x == 0 ? -(double)INFINITY : x > 0 ? x : (double)NAN;
     return is_normal ? y : other;
+}
+
+/* log(x) / log(base), with 1 / log(base) as a sum of two. */
+IP_INLINE double ip_log64_of(double x, double unit, double unit_lo)
+{
+    const int is_normal = (x > 0) & (x < (double)INFINITY);
+    const ip_pair l = ip_log_pair(is_normal ? x : 1), y = ip_product(l.hi, unit);
+    const double other = x == 0 ? -(double)INFINITY : x > 0 ? x : (double)NAN;
+    return is_normal ? y.hi + (y.lo + (l.hi * unit_lo + l.lo * unit)) : other;
+}
+IP_INLINE double ip_log2_64(double x) { return ip_log64_of(x, 0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56); }
+IP_INLINE double ip_log10_64(double x) { return ip_log64_of(x, 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57); }
+
+/* log(1 + x + x_lo) of finite x > -1: 1 + x in two, the second of which is small beside the first. */
+IP_INLINE double ip_log1p_pair(double x, double x_lo)
+{
+    const ip_pair u = ip_sum(1, x);
+    return ip_log_normal(u.hi) + (u.lo + x_lo) / u.hi;
+}
+
+IP_INLINE double ip_log1p64(double x)
+{
+    const int is_usual = (x > -1) & (x < (double)INFINITY) & (x != 0);
+    const double y = ip_log1p_pair(is_usual ? x : 1, 0), least = x == -1 ? -(double)INFINITY : (double)NAN;
+    return is_usual ? y : x > -1 ? x : least;
+}
+
+IP_INLINE double ip_exp2_64(double x)
+{
+    const double within = x > 1100 ? 1100 : x > -1100 ? x : -1100, k = ip_whole(within);
+    const ip_pair r = ip_product(within - k, 0x1.62e42fefa39efp-1);
+    const double y = ip_exp_pair(r.hi, r.lo + (within - k) * 0x1.abc9e3b39803fp-56, (int)k);
+    return x == x ? y : x;
+}
+
+/* 2^k e^r - 1 as 2^k (e^r - 1) + (2^k - 1), in which little is lost. */
+IP_INLINE double ip_expm1_64(double x)
+{
+    const int is_near = fabs(x) < 40;
+    const double b = is_near ? x : 0, k = ip_whole(b * 1.4426950408889634), power = ip_power_of_two((int)k);
+    const double large = fma(-k, 0x1.62e42fefa39efp-1, b), small = -k * 0x1.abc9e3b39803fp-56;
+    const double r = large + small, series = ip_expm1_series(r, (large - r) + small);
+    const double y = is_near ? fma(power, series, power - 1) : ip_exp_pair(x, 0, 0) - 1;
+    return (x == 0) | (x != x) ? x : y;
+}
+
+IP_INLINE double ip_rsqrt64(double x) { return 1 / sqrt(x); }
+
+/* A step of Newton's from the cube root to some 2^-36. */
+IP_INLINE double ip_cbrt64(double x)
+{
+    const double a = fabs(x);
+    const int is_usual = (a > 0) & (a < (double)INFINITY), is_small = a < 0x1p-900;
+    const double b = is_usual ? is_small ? a * 0x1p600 : a : 1, y = ip_exp_double(ip_log_double(b) * (1.0 / 3));
+    const ip_pair square = ip_product(y, y);
+    const double root = y - (fma(square.hi, y, -b) + square.lo * y) / (3 * square.hi);
+    const double size = is_small ? root * 0x1p-200 : root;
+    return is_usual ? x < 0 ? -size : size : x;
 }
 
 /* As C's pow(), special cases included. */
@@ -668,4 +868,73 @@ IP_INLINE double ip_tanh64(double x)
     const double a = fabs(x), s = ip_sinh_series(a < 1 ? a : 0), e = ip_exp_pair(a < 50 ? 2 * a : 100, 0, 0);
     const double y = a < 1 ? s / sqrt(1 + s * s) : 1 - 2 / (e + 1);
     return x == x ? as_long(x) < 0 ? -y : y : x;
+}
+
+/* The root of x + x_lo > 0. */
+IP_INLINE ip_pair ip_root(double x, double x_lo)
+{
+    const double r = sqrt(x);
+    const ip_pair root = { r, (fma(-r, r, x) + x_lo) / (2 * r) };
+    return root;
+}
+
+/* log(1 + t) with t = a + a^2 / (1 + sqrt(1 + a^2)); log(2 a) where a^2 is much above 1. */
+IP_INLINE double ip_asinh64(double x)
+{
+    const double a = fabs(x);
+    const int is_large = a > 0x1p30, is_usual = (a > 0) & (a < (double)INFINITY);
+    const double b = is_usual & !is_large ? a : 1;
+    const ip_pair square = ip_product(b, b), sum = ip_sum(1, square.hi), root = ip_root(sum.hi, sum.lo + square.lo);
+    const ip_pair under = ip_sum(1, root.hi);
+    const double q = square.hi / under.hi,
+                 q_lo = (fma(-q, under.hi, square.hi) + square.lo - q * (under.lo + root.lo)) / under.hi;
+    const ip_pair t = ip_sum(b, q);
+    const double near = ip_log1p_pair(t.hi, t.lo + q_lo);
+    const double far = ip_log_normal(is_usual ? a : 1) + 0x1.62e42fefa39efp-1, y = is_large ? far : near;
+    return is_usual ? x < 0 ? -y : y : x;
+}
+
+/* log(1 + t + sqrt(t (t + 2))) with t = x - 1; log(2 x) where x is large. */
+IP_INLINE double ip_acosh64(double x)
+{
+    const int is_large = x > 0x1p30, is_usual = (x > 1) & (x < (double)INFINITY);
+    const double t = is_usual & !is_large ? x - 1 : 1, lo = is_usual & !is_large ? x - (t + 1) : 0;
+    const ip_pair sum = ip_sum(2, t), square = ip_product(t, sum.hi);
+    const ip_pair root = ip_root(square.hi, square.lo + t * sum.lo + 2 * lo * (t + 1)), all = ip_sum(t, root.hi);
+    const double near = ip_log1p_pair(all.hi, all.lo + (root.lo + lo));
+    const double far = ip_log_normal(is_usual ? x : 1) + 0x1.62e42fefa39efp-1, y = is_large ? far : near;
+    return is_usual ? y : x == 1 ? 0 : x > 1 ? x : (double)NAN;
+}
+
+/* log(1 + 2 a / (1 - a)) / 2. */
+IP_INLINE double ip_atanh64(double x)
+{
+    const double a = fabs(x), b = (a > 0) & (a < 1) ? a : 0.5;
+    const ip_pair under = ip_sum(1, -b);
+    const double q = 2 * b / under.hi, q_lo = (fma(-q, under.hi, 2 * b) - q * under.lo) / under.hi;
+    const double y = a < 1 ? 0.5 * ip_log1p_pair(q, q_lo) : a == 1 ? (double)INFINITY : (double)NAN;
+    return a == 0 ? x : x < 0 ? -y : y;
+}
+
+/* ---- f64: the error function ----------------------------------------------------------------------- */
+
+/* erfc(a) of a > IP_ERF_SMALL. */
+IP_INLINE double ip_erfc64_far(double a)
+{
+    const ip_pair square = ip_product(a, a);
+    return ip_erfc_scaled(a, ip_exp_pair(-square.hi, -square.lo, 0));
+}
+
+IP_INLINE double ip_erf64(double x)
+{
+    const double a = fabs(x) < 10 ? fabs(x) : 10;
+    const double y = a > IP_ERF_SMALL ? 1 - ip_erfc64_far(a) : ip_erf_small(a);
+    return x == x ? as_long(x) < 0 ? -y : y : x;
+}
+
+IP_INLINE double ip_erfc64(double x)
+{
+    const double a = fabs(x) < 30 ? fabs(x) : 30;
+    const double rest = a > IP_ERF_SMALL ? ip_erfc64_far(a) : 1 - ip_erf_small(a);
+    return x == x ? x < 0 ? 2 - rest : rest : x;
 }

@@ -341,17 +341,24 @@ typedef struct function {
 } function;
 
 static double negated(double v) { return -v; }
+static double inverse_root(double v) { return 1 / sqrt(v); }
 static const function functions[] = {
-    { IP_X_NEG, negated }, { IP_X_ABS, fabs },  { IP_X_FLOOR, floor }, { IP_X_CEIL, ceil }, { IP_X_RINT, rint },
-    { IP_X_TRUNC, trunc }, { IP_X_SQRT, sqrt }, { IP_X_EXP, exp },     { IP_X_LOG, log },   { IP_X_SIN, sin },
-    { IP_X_COS, cos },     { IP_X_TAN, tan },   { IP_X_ASIN, asin },   { IP_X_ACOS, acos }, { IP_X_ATAN, atan },
-    { IP_X_SINH, sinh },   { IP_X_COSH, cosh }, { IP_X_TANH, tanh },
+    { IP_X_NEG, negated }, { IP_X_ABS, fabs },    { IP_X_FLOOR, floor },
+    { IP_X_CEIL, ceil },   { IP_X_RINT, rint },   { IP_X_TRUNC, trunc },
+    { IP_X_SQRT, sqrt },   { IP_X_EXP, exp },     { IP_X_LOG, log },
+    { IP_X_SIN, sin },     { IP_X_COS, cos },     { IP_X_TAN, tan },
+    { IP_X_ASIN, asin },   { IP_X_ACOS, acos },   { IP_X_ATAN, atan },
+    { IP_X_SINH, sinh },   { IP_X_COSH, cosh },   { IP_X_TANH, tanh },
+    { IP_X_EXP2, exp2 },   { IP_X_EXPM1, expm1 }, { IP_X_LOG2, log2 },
+    { IP_X_LOG10, log10 }, { IP_X_LOG1P, log1p }, { IP_X_CBRT, cbrt },
+    { IP_X_ASINH, asinh }, { IP_X_ACOSH, acosh }, { IP_X_ATANH, atanh },
+    { IP_X_ERF, erf },     { IP_X_ERFC, erfc },   { IP_X_RSQRT, inverse_root },
 };
 
 START_TEST(float_functions_of_one_argument)
 {
     const function *fn = &functions[_i];
-    const bool is_own = fn->op >= IP_X_EXP && fn->op <= IP_X_TANH;
+    const bool is_own = ip_x_is_function(fn->op);
     float a[N_FLOATS];
     bench t;
     set_up(&t);

@@ -112,6 +112,18 @@ static real r_atan(real a, real b, imgpar_dtype d) { return (void)b, (void)d, at
 static real r_sinh(real a, real b, imgpar_dtype d) { return (void)b, (void)d, sinhl(a); }
 static real r_cosh(real a, real b, imgpar_dtype d) { return (void)b, (void)d, coshl(a); }
 static real r_tanh(real a, real b, imgpar_dtype d) { return (void)b, (void)d, tanhl(a); }
+static real r_exp2(real a, real b, imgpar_dtype d) { return (void)b, (void)d, exp2l(a); }
+static real r_expm1(real a, real b, imgpar_dtype d) { return (void)b, (void)d, expm1l(a); }
+static real r_log2(real a, real b, imgpar_dtype d) { return (void)b, (void)d, log2l(a); }
+static real r_log10(real a, real b, imgpar_dtype d) { return (void)b, (void)d, log10l(a); }
+static real r_log1p(real a, real b, imgpar_dtype d) { return (void)b, (void)d, log1pl(a); }
+static real r_cbrt(real a, real b, imgpar_dtype d) { return (void)b, (void)d, cbrtl(a); }
+static real r_rsqrt(real a, real b, imgpar_dtype d) { return (void)b, (void)d, 1 / sqrtl(a); }
+static real r_asinh(real a, real b, imgpar_dtype d) { return (void)b, (void)d, asinhl(a); }
+static real r_acosh(real a, real b, imgpar_dtype d) { return (void)b, (void)d, acoshl(a); }
+static real r_atanh(real a, real b, imgpar_dtype d) { return (void)b, (void)d, atanhl(a); }
+static real r_erf(real a, real b, imgpar_dtype d) { return (void)b, (void)d, erfl(a); }
+static real r_erfc(real a, real b, imgpar_dtype d) { return (void)b, (void)d, erfcl(a); }
 static real r_atan2(real a, real b, imgpar_dtype d) { return (void)d, atan2l(a, b); }
 static real r_pow(real a, real b, imgpar_dtype d) { return (void)d, powl(a, b); }
 
@@ -160,6 +172,18 @@ static const function functions[] = {
     { "sinh", 1, REAL, NULL, r_sinh, 4 },
     { "cosh", 1, REAL, NULL, r_cosh, 4 },
     { "tanh", 1, REAL, NULL, r_tanh, 5 },
+    { "exp2", 1, REAL, NULL, r_exp2, 3 },
+    { "expm1", 1, REAL, NULL, r_expm1, 3 },
+    { "log2", 1, REAL, NULL, r_log2, 3 },
+    { "log10", 1, REAL, NULL, r_log10, 3 },
+    { "log1p", 1, REAL, NULL, r_log1p, 3 },
+    { "cbrt", 1, REAL, NULL, r_cbrt, 3 },
+    { "rsqrt", 1, REAL, NULL, r_rsqrt, 3 },
+    { "asinh", 1, REAL, NULL, r_asinh, 4 },
+    { "acosh", 1, REAL, NULL, r_acosh, 4 },
+    { "atanh", 1, REAL, NULL, r_atanh, 5 },
+    { "erf", 1, REAL, NULL, r_erf, 16 },
+    { "erfc", 1, REAL, NULL, r_erfc, 16 },
 };
 
 /* ---- dtypes -------------------------------------------------------------------------------- */
@@ -309,5 +333,8 @@ const oracle_row oracle_functions[] = {
     { "complement", answer }, { "abs", answer },   { "floor", answer },  { "ceil", answer },   { "round", answer },
     { "trunc", answer },      { "sqrt", answer },  { "exp", answer },    { "log", answer },    { "sin", answer },
     { "cos", answer },        { "tan", answer },   { "asin", answer },   { "acos", answer },   { "atan", answer },
-    { "sinh", answer },       { "cosh", answer },  { "tanh", answer },   { NULL, NULL },
+    { "sinh", answer },       { "cosh", answer },  { "tanh", answer },   { "exp2", answer },   { "expm1", answer },
+    { "log2", answer },       { "log10", answer }, { "log1p", answer },  { "cbrt", answer },   { "rsqrt", answer },
+    { "asinh", answer },      { "acosh", answer }, { "atanh", answer },  { "erf", answer },    { "erfc", answer },
+    { NULL, NULL },
 };

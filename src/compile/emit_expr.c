@@ -101,22 +101,19 @@ static const char *const patterns[IP_X_N] = {
     [IP_X_LT] = "(%1 < %2)",    [IP_X_LE] = "(%1 <= %2)",       [IP_X_EQ] = "(%1 == %2)",
     [IP_X_NE] = "(%1 != %2)",   [IP_X_FMA] = "fma(%1, %2, %3)", [IP_X_SELECT] = "(%1 ? %2 : %3)",
     [IP_X_FLOOR] = "floor(%1)", [IP_X_CEIL] = "ceil(%1)",       [IP_X_RINT] = "rint(%1)",
-    [IP_X_TRUNC] = "trunc(%1)", [IP_X_SQRT] = "sqrt(%1)",       [IP_X_EXP] = "exp(%1)",
-    [IP_X_LOG] = "log(%1)",     [IP_X_SIN] = "sin(%1)",         [IP_X_COS] = "cos(%1)",
-    [IP_X_TAN] = "tan(%1)",     [IP_X_ASIN] = "asin(%1)",       [IP_X_ACOS] = "acos(%1)",
-    [IP_X_ATAN] = "atan(%1)",   [IP_X_SINH] = "sinh(%1)",       [IP_X_COSH] = "cosh(%1)",
-    [IP_X_TANH] = "tanh(%1)",   [IP_X_ISNAN] = "(%1 != %1)",
+    [IP_X_TRUNC] = "trunc(%1)", [IP_X_SQRT] = "sqrt(%1)",       [IP_X_ISNAN] = "(%1 != %1)",
+#define FUNCTION(OP, NAME, F64) [IP_X_##OP] = #NAME "(%1)",
+#include "ir/functions.def"
+#undef FUNCTION
 };
 
 /* The same as functions of our own, of f32 and f64: shaders/functions.cl. */
 static const char *const own_patterns[IP_X_N][2] = {
-    [IP_X_POW] = { "ip_pow(%1, %2)", "ip_pow64(%1, %2)" }, [IP_X_ATAN2] = { "ip_atan2(%1, %2)", "ip_atan2_64(%1, %2)" },
-    [IP_X_EXP] = { "ip_exp(%1)", "ip_exp64(%1)" },         [IP_X_LOG] = { "ip_log(%1)", "ip_log64(%1)" },
-    [IP_X_SIN] = { "ip_sin(%1)", "ip_sin64(%1)" },         [IP_X_COS] = { "ip_cos(%1)", "ip_cos64(%1)" },
-    [IP_X_TAN] = { "ip_tan(%1)", "ip_tan64(%1)" },         [IP_X_ASIN] = { "ip_asin(%1)", "ip_asin64(%1)" },
-    [IP_X_ACOS] = { "ip_acos(%1)", "ip_acos64(%1)" },      [IP_X_ATAN] = { "ip_atan(%1)", "ip_atan64(%1)" },
-    [IP_X_SINH] = { "ip_sinh(%1)", "ip_sinh64(%1)" },      [IP_X_COSH] = { "ip_cosh(%1)", "ip_cosh64(%1)" },
-    [IP_X_TANH] = { "ip_tanh(%1)", "ip_tanh64(%1)" },
+    [IP_X_POW] = { "ip_pow(%1, %2)", "ip_pow64(%1, %2)" },
+    [IP_X_ATAN2] = { "ip_atan2(%1, %2)", "ip_atan2_64(%1, %2)" },
+#define FUNCTION(OP, NAME, F64) [IP_X_##OP] = { "ip_" #NAME "(%1)", #F64 "(%1)" },
+#include "ir/functions.def"
+#undef FUNCTION
 };
 
 /* Rounding to whole numbers, of f32 and f64: an instruction, for which PoCL's functions take ten. */

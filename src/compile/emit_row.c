@@ -60,7 +60,7 @@ static void note_width(const ip_expr *x, widths *w)
 {
     int size = (int)ip_dtype(x->dtype)->size_bytes;
     bool is_index = x->op == IP_X_COORD || x->op == IP_X_CONST || x->op == IP_X_PARAM || x->op == IP_X_TAP;
-    bool is_call = x->op == IP_X_POW || x->op == IP_X_ATAN2 || (x->op >= IP_X_SQRT && x->op <= IP_X_TANH);
+    bool is_call = x->op == IP_X_POW || x->op == IP_X_ATAN2 || x->op == IP_X_SQRT || ip_x_is_function(x->op);
     w->calls |= is_call;
     w->has_series |= is_call && x->op != IP_X_SQRT && x->dtype == IMGPAR_F64;
     if (is_index || x->dtype == IMGPAR_BOOL) return;

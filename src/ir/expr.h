@@ -82,17 +82,9 @@ typedef enum ip_xop {
     IP_X_RINT,
     IP_X_TRUNC,
     IP_X_SQRT,
-    IP_X_EXP,
-    IP_X_LOG,
-    IP_X_SIN,
-    IP_X_COS,
-    IP_X_TAN,
-    IP_X_ASIN,
-    IP_X_ACOS,
-    IP_X_ATAN,
-    IP_X_SINH,
-    IP_X_COSH,
-    IP_X_TANH,
+#define FUNCTION(OP, NAME, F64) IP_X_##OP,
+#include "ir/functions.def"
+#undef FUNCTION
     IP_X_ISNAN,
     IP_X_CAST,
     IP_X_SATURATE,
@@ -101,6 +93,9 @@ typedef enum ip_xop {
     IP_X_WINDOW,
     IP_X_N
 } ip_xop;
+
+/* Whether it is a row of functions.def. */
+static inline bool ip_x_is_function(ip_xop op) { return op > IP_X_SQRT && op < IP_X_ISNAN; }
 
 typedef enum ip_fold { IP_FOLD_SUM, IP_FOLD_MIN, IP_FOLD_MAX, IP_FOLD_FMA, IP_FOLD_PRODUCT } ip_fold;
 

@@ -5,24 +5,20 @@
 #include "ir/opaque.h"
 
 static const char *const op_names[IP_X_N] = {
-    [IP_X_CONST] = "const",   [IP_X_PARAM] = "param", [IP_X_COORD] = "coord",
-    [IP_X_TAP] = "tap",       [IP_X_ACC] = "acc",     [IP_X_LOAD] = "load",
-    [IP_X_BORDER] = "border", [IP_X_ADD] = "add",     [IP_X_SUB] = "sub",
-    [IP_X_MUL] = "mul",       [IP_X_DIV] = "div",     [IP_X_IDIV] = "idiv",
-    [IP_X_MOD] = "mod",       [IP_X_MIN] = "min",     [IP_X_MAX] = "max",
-    [IP_X_AND] = "and",       [IP_X_OR] = "or",       [IP_X_XOR] = "xor",
-    [IP_X_MEAN] = "mean",     [IP_X_SHL] = "shl",     [IP_X_SHR] = "shr",
-    [IP_X_POW] = "pow",       [IP_X_ATAN2] = "atan2", [IP_X_LT] = "lt",
-    [IP_X_LE] = "le",         [IP_X_EQ] = "eq",       [IP_X_NE] = "ne",
-    [IP_X_SELECT] = "select", [IP_X_FMA] = "fma",     [IP_X_NEG] = "neg",
-    [IP_X_ABS] = "abs",       [IP_X_NOT] = "not",     [IP_X_FLOOR] = "floor",
-    [IP_X_CEIL] = "ceil",     [IP_X_RINT] = "rint",   [IP_X_TRUNC] = "trunc",
-    [IP_X_SQRT] = "sqrt",     [IP_X_EXP] = "exp",     [IP_X_LOG] = "log",
-    [IP_X_SIN] = "sin",       [IP_X_COS] = "cos",     [IP_X_TAN] = "tan",
-    [IP_X_ASIN] = "asin",     [IP_X_ACOS] = "acos",   [IP_X_ATAN] = "atan",
-    [IP_X_SINH] = "sinh",     [IP_X_COSH] = "cosh",   [IP_X_TANH] = "tanh",
-    [IP_X_ISNAN] = "isnan",   [IP_X_CAST] = "cast",   [IP_X_SATURATE] = "saturate",
+    [IP_X_CONST] = "const",   [IP_X_PARAM] = "param", [IP_X_COORD] = "coord",   [IP_X_TAP] = "tap",
+    [IP_X_ACC] = "acc",       [IP_X_LOAD] = "load",   [IP_X_BORDER] = "border", [IP_X_ADD] = "add",
+    [IP_X_SUB] = "sub",       [IP_X_MUL] = "mul",     [IP_X_DIV] = "div",       [IP_X_IDIV] = "idiv",
+    [IP_X_MOD] = "mod",       [IP_X_MIN] = "min",     [IP_X_MAX] = "max",       [IP_X_AND] = "and",
+    [IP_X_OR] = "or",         [IP_X_XOR] = "xor",     [IP_X_MEAN] = "mean",     [IP_X_SHL] = "shl",
+    [IP_X_SHR] = "shr",       [IP_X_POW] = "pow",     [IP_X_ATAN2] = "atan2",   [IP_X_LT] = "lt",
+    [IP_X_LE] = "le",         [IP_X_EQ] = "eq",       [IP_X_NE] = "ne",         [IP_X_SELECT] = "select",
+    [IP_X_FMA] = "fma",       [IP_X_NEG] = "neg",     [IP_X_ABS] = "abs",       [IP_X_NOT] = "not",
+    [IP_X_FLOOR] = "floor",   [IP_X_CEIL] = "ceil",   [IP_X_RINT] = "rint",     [IP_X_TRUNC] = "trunc",
+    [IP_X_SQRT] = "sqrt",     [IP_X_ISNAN] = "isnan", [IP_X_CAST] = "cast",     [IP_X_SATURATE] = "saturate",
     [IP_X_WINDOW] = "window",
+#define FUNCTION(OP, NAME, F64) [IP_X_##OP] = #NAME,
+#include "ir/functions.def"
+#undef FUNCTION
 };
 
 const char *ip_xop_name(ip_xop op) { return op < IP_X_N ? op_names[op] : "?"; }

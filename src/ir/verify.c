@@ -31,7 +31,7 @@ static void check_expr(ip_expr *x, void *user)
     if (x->op == IP_X_SELECT &&
         (x->arg[0]->dtype != IMGPAR_BOOL || x->arg[1]->dtype != x->dtype || x->arg[2]->dtype != x->dtype))
         complain(c, x, "dtypes of condition or values");
-    if ((x->op == IP_X_DIV || x->op == IP_X_FMA || (x->op >= IP_X_SQRT && x->op <= IP_X_TANH)) && !is_float)
+    if ((x->op == IP_X_DIV || x->op == IP_X_FMA || x->op == IP_X_SQRT || ip_x_is_function(x->op)) && !is_float)
         complain(c, x, "needs floats");
     if ((x->op == IP_X_IDIV || (x->op >= IP_X_AND && x->op <= IP_X_SHR)) && is_float) complain(c, x, "needs integers");
 }

@@ -92,18 +92,12 @@ const char *ip_scalar_operator(ip_operator op, const ip_val *operands, ip_val *o
 /* Whether a function's result counts as written with a fraction. */
 typedef enum fraction { KEEPS, ALWAYS, NEVER } fraction;
 
+#define rsqrt(x) (1 / sqrt(x))
+#define FUNCTION(OP, NAME, F64) \
+    static double f_##NAME(const double *a) { return NAME(a[0]); }
+#include "ir/functions.def"
+#undef FUNCTION
 static double f_sqrt(const double *a) { return sqrt(a[0]); }
-static double f_exp(const double *a) { return exp(a[0]); }
-static double f_log(const double *a) { return log(a[0]); }
-static double f_sin(const double *a) { return sin(a[0]); }
-static double f_cos(const double *a) { return cos(a[0]); }
-static double f_tan(const double *a) { return tan(a[0]); }
-static double f_asin(const double *a) { return asin(a[0]); }
-static double f_acos(const double *a) { return acos(a[0]); }
-static double f_atan(const double *a) { return atan(a[0]); }
-static double f_sinh(const double *a) { return sinh(a[0]); }
-static double f_cosh(const double *a) { return cosh(a[0]); }
-static double f_tanh(const double *a) { return tanh(a[0]); }
 static double f_atan2(const double *a) { return atan2(a[0], a[1]); }
 static double f_pow(const double *a) { return pow(a[0], a[1]); }
 static double f_floor(const double *a) { return floor(a[0]); }
@@ -127,16 +121,15 @@ static const struct {
     fraction fraction;
     double (*call)(const double *args);
 } functions[] = {
-    { "sqrt", 1, ALWAYS, f_sqrt },        { "exp", 1, ALWAYS, f_exp },     { "log", 1, ALWAYS, f_log },
-    { "sin", 1, ALWAYS, f_sin },          { "cos", 1, ALWAYS, f_cos },     { "tan", 1, ALWAYS, f_tan },
-    { "asin", 1, ALWAYS, f_asin },        { "acos", 1, ALWAYS, f_acos },   { "atan", 1, ALWAYS, f_atan },
-    { "sinh", 1, ALWAYS, f_sinh },        { "cosh", 1, ALWAYS, f_cosh },   { "tanh", 1, ALWAYS, f_tanh },
-    { "atan2", 2, ALWAYS, f_atan2 },      { "pow", 2, KEEPS, f_pow },      { "floor", 1, NEVER, f_floor },
-    { "ceil", 1, NEVER, f_ceil },         { "round", 1, NEVER, f_round },  { "trunc", 1, NEVER, f_trunc },
-    { "abs", 1, KEEPS, f_abs },           { "min", 2, KEEPS, f_min },      { "max", 2, KEEPS, f_max },
-    { "sign", 1, KEEPS, f_sign },         { "isnan", 1, NEVER, f_isnan },  { "isinf", 1, NEVER, f_isinf },
-    { "isfinite", 1, NEVER, f_isfinite }, { "hypot", 2, ALWAYS, f_hypot }, { "clamp", 3, KEEPS, f_clamp },
-    { "select", 3, KEEPS, f_select },
+    { "sqrt", 1, ALWAYS, f_sqrt },  { "atan2", 2, ALWAYS, f_atan2 },      { "pow", 2, KEEPS, f_pow },
+    { "floor", 1, NEVER, f_floor }, { "ceil", 1, NEVER, f_ceil },         { "round", 1, NEVER, f_round },
+    { "trunc", 1, NEVER, f_trunc }, { "abs", 1, KEEPS, f_abs },           { "min", 2, KEEPS, f_min },
+    { "max", 2, KEEPS, f_max },     { "sign", 1, KEEPS, f_sign },         { "isnan", 1, NEVER, f_isnan },
+    { "isinf", 1, NEVER, f_isinf }, { "isfinite", 1, NEVER, f_isfinite }, { "hypot", 2, ALWAYS, f_hypot },
+    { "clamp", 3, KEEPS, f_clamp }, { "select", 3, KEEPS, f_select },
+#define FUNCTION(OP, NAME, F64) { #NAME, 1, ALWAYS, f_##NAME },
+#include "ir/functions.def"
+#undef FUNCTION
 };
 
 static int find(const char *name, int n)

@@ -60,17 +60,9 @@ const ip_function_facts ip_functions[IP_N_FUNCTIONS] = {
     [IP_FN_ROUND] = ONE(IP_X_RINT),
     [IP_FN_TRUNC] = ONE(IP_X_TRUNC),
     [IP_FN_SQRT] = REAL(IP_X_SQRT),
-    [IP_FN_EXP] = REAL(IP_X_EXP),
-    [IP_FN_LOG] = REAL(IP_X_LOG),
-    [IP_FN_SIN] = REAL(IP_X_SIN),
-    [IP_FN_COS] = REAL(IP_X_COS),
-    [IP_FN_TAN] = REAL(IP_X_TAN),
-    [IP_FN_ASIN] = REAL(IP_X_ASIN),
-    [IP_FN_ACOS] = REAL(IP_X_ACOS),
-    [IP_FN_ATAN] = REAL(IP_X_ATAN),
-    [IP_FN_SINH] = REAL(IP_X_SINH),
-    [IP_FN_COSH] = REAL(IP_X_COSH),
-    [IP_FN_TANH] = REAL(IP_X_TANH),
+#define FUNCTION(OP, NAME, F64) [IP_FN_##OP] = REAL(IP_X_##OP),
+#include "ir/functions.def"
+#undef FUNCTION
 };
 
 /* ---- shapes ------------------------------------------------------------------------- */

@@ -179,7 +179,7 @@ static void count_up(int n, i32 *r, i32 first)
 
 /* Of operations that leave integers alone. */
 #define ROUNDING(DO) { ALIKE(copy), REALS(DO), BOOL(copy_u8) }
-#define FUNCTION(DO) { REALS(DO) }
+#define OF_FLOATS(DO) { REALS(DO) }
 #define CAST_TO(DO, BITS) { SIGNED(cast_##BITS), REALS(cast_##DO), BOOL(cast_##BITS##_u8) }
 #define SATURATE_TO(DO) { SIGNED(saturate_##DO), REALS(saturate_##DO), BOOL(saturate_##DO##_u8) }
 #define CAST_TO_F32 { SIGNED(cast_f32), BOOL(cast_f32_u8), [IMGPAR_F32] = copy_u32, [IMGPAR_F64] = cast_f32_f64 }
@@ -228,18 +228,10 @@ const ip_ref_loops IP_REF_LOOPS = {
         [IP_X_CEIL] = ROUNDING(ceil),
         [IP_X_RINT] = ROUNDING(rint),
         [IP_X_TRUNC] = ROUNDING(trunc),
-        [IP_X_SQRT] = FUNCTION(sqrt),
-        [IP_X_EXP] = FUNCTION(exp),
-        [IP_X_LOG] = FUNCTION(log),
-        [IP_X_SIN] = FUNCTION(sin),
-        [IP_X_COS] = FUNCTION(cos),
-        [IP_X_TAN] = FUNCTION(tan),
-        [IP_X_ASIN] = FUNCTION(asin),
-        [IP_X_ACOS] = FUNCTION(acos),
-        [IP_X_ATAN] = FUNCTION(atan),
-        [IP_X_SINH] = FUNCTION(sinh),
-        [IP_X_COSH] = FUNCTION(cosh),
-        [IP_X_TANH] = FUNCTION(tanh),
+        [IP_X_SQRT] = OF_FLOATS(sqrt),
+#define FUNCTION(OP, NAME, F64) [IP_X_##OP] = OF_FLOATS(NAME),
+#include "ir/functions.def"
+#undef FUNCTION
         [IP_X_ISNAN] = { [IMGPAR_U8] = zero_u8, [IMGPAR_I8] = zero_u8, [IMGPAR_U16] = zero_u8, [IMGPAR_I16] = zero_u8,
                          [IMGPAR_U32] = zero_u8, [IMGPAR_I32] = zero_u8, [IMGPAR_U64] = zero_u8,
                          [IMGPAR_I64] = zero_u8, REALS(isnan), BOOL(zero_u8) },
