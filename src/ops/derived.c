@@ -332,6 +332,10 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     case IP_NEEDS_INVERTIBLE:
         if (!check_invertible(node, err)) break;
         return err->status;
+    case IP_NEEDS_GRAY:
+        if (a->rank == 3 && dims[3] == 1) break;
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be an image of 1 channel", name, input,
+                       ip_type_text(a, text));
     case IP_NEEDS_COLOUR:
         if (dims[3] >= 3) break;
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must have 3 channels, or 4 with alpha", name, input,

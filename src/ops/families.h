@@ -115,6 +115,7 @@ typedef enum ip_measure {
 typedef enum ip_needs {
     IP_NEEDS_NOTHING,
     IP_NEEDS_IMAGE,
+    IP_NEEDS_GRAY,
     IP_NEEDS_COLOUR,
     IP_NEEDS_LEVELS,
     IP_NEEDS_INVERTIBLE

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows of cameras and lenses (ops/written_camera.def), and measures of how alike two pictures are, against plain loops
+ * in long double.
+ */
+#include "held.h"
+#include "tier.h"
+#include "written.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { H = 19, W = 22 };
+
+static imgpar_context *ctx;
+
+static void set_up(void)
+{
+    hold_driver();
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+}
+static void tear_down(void) { imgpar_context_release(ctx); }
+
+static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_U16, IMGPAR_F32 };
+enum { N_DTYPES = 3 };
+
+/* The device computes bytes, of the rest only in the full tier. */
+static void expect(const char *text, const picture *const *in, int n, picture *want, real slack)
+{
+    for (int64_t k = 0; k < picture_count(want); k++)
+        want->slack[k] = slack;
+    written_expect(ctx, text, in, n, want, in[0]->dtype == IMGPAR_U8 || test_tier_is_full());
+}
+
+/* ---- a mosaic -------------------------------------------------------------------------------- */
+
+static const char *const patterns[] = { "rggb", "bggr", "grbg", "gbrg" };
+static const char letters[] = "rgb";
+
+/* The colour of a site, 0 to 2; patterns repeat, also beyond edges that are mirrored. */
+static int colour_at(const char *pattern, int64_t y, int64_t x)
+{
+    return (int)(strchr(letters, pattern[(y & 1) * 2 + (x & 1)]) - letters);
+}
+
+/* The colour as the mean of the nearest sites that have it. */
+static real bilinear(const picture *a, const char *pattern, int64_t y, int64_t x, int colour)
+{
+    for (int distance = 0; distance <= 2; distance++) {
+        real sum = 0;
+        int n = 0;
+        for (int dy = -1; dy <= 1; dy++)
+            for (int dx = -1; dx <= 1; dx++) {
+                if (dy * dy + dx * dx != distance || colour_at(pattern, y + dy, x + dx) != colour) continue;
+                sum += picture_read(a, y + dy, x + dx, 0, IMGPAR_BORDER_REFLECT101, 0);
+                n++;
+            }
+        if (n > 0) return sum / n;
+    }
+    ck_abort_msg("a colour is missing");
+    return 0;
+}
+
+/* As Malvar and others tell it: the bilinear value, and a gain times the Laplacian of the colour that is there, by the
+ * sites of that colour at distance 2; beside red and blue along their rows or columns, weights of its two directions
+ * are 1 and -1/2. */
+static real malvar(const picture *a, const char *pattern, int64_t y, int64_t x, int colour)
+{
+    const int here = colour_at(pattern, y, x);
+    const real v = picture_read(a, y, x, 0, IMGPAR_BORDER_REFLECT101, 0);
+    if (here == colour) return v;
+#define AT(DY, DX) picture_read(a, y + (DY), x + (DX), 0, IMGPAR_BORDER_REFLECT101, 0)
+    const real vertical = AT(-2, 0) + AT(2, 0), horizontal = AT(0, -2) + AT(0, 2);
+    const real diagonal = AT(-1, -1) + AT(-1, 1) + AT(1, -1) + AT(1, 1);
+    const real mean = bilinear(a, pattern, y, x, colour);
+    if (colour == 1) return mean + (v - (vertical + horizontal) / 4) / 2;
+    if (here != 1) return mean + 0.75L * (v - (vertical + horizontal) / 4);
+    const bool is_along = colour_at(pattern, y, x + 1) == colour;
+    const real same = is_along ? horizontal : vertical, across = is_along ? vertical : horizontal;
+    return mean + 0.625L * v - (diagonal + same - across / 2) / 8;
+#undef AT
+}
+
+START_TEST(mosaics)
+{
+    const imgpar_dtype dtype = dtypes[_i / 4];
+    const char *pattern = patterns[_i % 4];
+    picture a = written_levels(dtype, H, W, 1, 5);
+    picture smooth = picture_new(dtype, H, W, 3), want = picture_new(dtype, H, W, 3);
+    for (int64_t k = 0; k < picture_count(&want); k++) {
+        smooth.v[k] = bilinear(&a, pattern, k / 3 / W, k / 3 % W, (int)(k % 3));
+        want.v[k] = malvar(&a, pattern, k / 3 / W, k / 3 % W, (int)(k % 3));
+        if (dtype != IMGPAR_F32) want.v[k] = fminl(fmaxl(want.v[k], 0), dtype_full(dtype));
+    }
+    char text[80];
+    const real slack = dtype == IMGPAR_F32 ? 1e-6L : 1;
+    snprintf(text, sizeof text, "demosaic($1, %s)", pattern);
+    expect(text, (const picture *const[]){ &a }, 1, &want, slack);
+    snprintf(text, sizeof text, "demosaic($1, %s, method=bilinear)", pattern);
+    expect(text, (const picture *const[]){ &a }, 1, &smooth, slack);
+    picture_free(&a);
+    picture_free(&smooth);
+    picture_free(&want);
+}
+END_TEST
+
+/* A plane of one slope is found again to the digit, away from the edges, where it is bent. */
+START_TEST(a_mosaic_of_a_slope)
+{
+    picture a = picture_new(IMGPAR_F32, H, W, 1), want = picture_new(IMGPAR_F32, H, W, 3);
+    for (int64_t k = 0; k < H * W; k++)
+        a.v[k] = 8 * (k / W) + 16 * (k % W);
+    for (int64_t k = 0; k < picture_count(&want); k++) {
+        const int64_t y = k / 3 / W, x = k / 3 % W;
+        const bool is_inside = y >= 2 && y < H - 2 && x >= 2 && x < W - 2;
+        want.v[k] = a.v[k / 3];
+        want.slack[k] = is_inside ? 0 : 1000;
+    }
+    written_expect(ctx, "demosaic($1)", (const picture *const[]){ &a }, 1, &want, false);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+/* ---- few tones ------------------------------------------------------------------------------- */
+
+/* Bayer's matrix of 2 n by that of n: [4 M, 4 M + 2; 4 M + 3, 4 M + 1]. */
+static int bayer(int n, int64_t y, int64_t x)
+{
+    static const int two[2][2] = { { 0, 2 }, { 3, 1 } };
+    return n == 1 ? 0 : 4 * bayer(n / 2, y % (n / 2), x % (n / 2)) + two[y / (n / 2)][x / (n / 2)];
+}
+
+START_TEST(few_tones)
+{
+    const imgpar_dtype dtype = dtypes[_i / 4];
+    const int channels = _i % 4 + 1;
+    const real full = dtype_full(dtype);
+    picture a = written_levels(dtype, H, W, channels, 6), want = picture_copy(&a), two = picture_copy(&a);
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        const real limit = (bayer(8, k / channels / W % 8, k / channels % W % 8) + 0.5L) / 64;
+        if (picture_is_alpha(&a, k % channels)) continue;
+        want.v[k] = rounded(dtype, full * floorl(a.v[k] / full * 4 + limit) / 4);
+        two.v[k] = full * floorl(a.v[k] / full + limit);
+    }
+    expect("dither($1, 5)", (const picture *const[]){ &a }, 1, &want, 0);
+    expect("dither($1)", (const picture *const[]){ &a }, 1, &two, 0);
+    picture_free(&a);
+    picture_free(&want);
+    picture_free(&two);
+}
+END_TEST
+
+/* ---- a lens ---------------------------------------------------------------------------------- */
+
+static real between(const picture *a, real y, real x, int64_t c)
+{
+    const real fy = y - floorl(y), fx = x - floorl(x);
+    real sum = 0;
+    for (int k = 0; k < 4; k++) {
+        const int64_t py = (int64_t)floorl(y) + k / 2, px = (int64_t)floorl(x) + k % 2;
+        sum += picture_read(a, py, px, c, IMGPAR_BORDER_REPLICATE, 0) * (k / 2 ? fy : 1 - fy) * (k % 2 ? fx : 1 - fx);
+    }
+    return sum;
+}
+
+START_TEST(a_lens)
+{
+    const imgpar_dtype dtype = dtypes[_i];
+    picture a = written_levels(dtype, H, W, 3, 7), want = picture_copy(&a);
+    const real u = (W - 1) / 2.0L, v = (H - 1) / 2.0L;
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        const real x = k / 3 % W - u, y = k / 3 / W - v, s = (x * x + y * y) / (u * u + v * v);
+        const real f = 1 - 0.15L * s + 0.03L * s * s;
+        want.v[k] = between(&a, v + y * f, u + x * f, k % 3);
+    }
+    /* of noise, in which a position's last place is much */
+    expect("undistort($1, -0.15, 0.03, border=replicate)", (const picture *const[]){ &a }, 1, &want,
+           dtype == IMGPAR_U8 ? 1 : dtype_full(dtype) * 0x1p-12L);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+/* ---- how alike two pictures are --------------------------------------------------------------- */
+
+enum { RADIUS = 5 };
+
+/* The structural similarity of the windows there. */
+static real similarity(const picture *a, const picture *b, int64_t y, int64_t x, int64_t c)
+{
+    real sum = 0, m = 0, n = 0, u = 0, v = 0, w = 0;
+    const real full = dtype_full(a->dtype);
+    for (int pass = 0; pass < 2; pass++)
+        for (int dy = -RADIUS; dy <= RADIUS; dy++)
+            for (int dx = -RADIUS; dx <= RADIUS; dx++) {
+                const real weight = expl(-(dy * dy + dx * dx) / 4.5L);
+                const real p = picture_read(a, y + dy, x + dx, c, IMGPAR_BORDER_REFLECT, 0) / full;
+                const real q = picture_read(b, y + dy, x + dx, c, IMGPAR_BORDER_REFLECT, 0) / full;
+                if (pass == 0) {
+                    sum += weight;
+                    m += weight * p;
+                    n += weight * q;
+                } else {
+                    u += weight / sum * (p - m / sum) * (p - m / sum);
+                    v += weight / sum * (q - n / sum) * (q - n / sum);
+                    w += weight / sum * (p - m / sum) * (q - n / sum);
+                }
+            }
+    m /= sum;
+    n /= sum;
+    return (2 * m * n + 0.0001L) * (2 * w + 0.0009L) / ((m * m + n * n + 0.0001L) * (u + v + 0.0009L));
+}
+
+START_TEST(how_alike_two_pictures_are)
+{
+    const imgpar_dtype dtype = dtypes[_i];
+    const real full = dtype_full(dtype);
+    picture a = written_levels(dtype, H, W, 3, 8), b = written_levels(dtype, H, W, 3, 9);
+    real squares = 0, all = 0, inside = 0;
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        b.v[k] = rounded(dtype, (3 * a.v[k] + b.v[k]) / 4);
+        squares += (a.v[k] - b.v[k]) * (a.v[k] - b.v[k]) / picture_count(&a);
+    }
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        const int64_t y = k / 3 / W, x = k / 3 % W;
+        const real s = similarity(&a, &b, y, x, k % 3);
+        all += s / picture_count(&a);
+        if (y >= RADIUS && y < H - RADIUS && x >= RADIUS && x < W - RADIUS)
+            inside += s / (3 * (H - 2 * RADIUS) * (W - 2 * RADIUS));
+    }
+    const picture *const both[] = { &a, &b }, *const same[] = { &a, &a };
+    picture want = picture_new(IMGPAR_F32, 1, 1, 1), one = picture_new(IMGPAR_F64, 1, 1, 1);
+    want.v[0] = 10 * log10l(full * full / squares);
+    expect("psnr($1, $2)", both, 2, &want, 0x1p-15L);
+    want.v[0] = 10 * log10l(10000 / squares);
+    expect("psnr($1, $2, peak=100)", both, 2, &want, 0x1p-15L);
+    want.v[0] = INFINITY;
+    expect("psnr($1, $2)", same, 2, &want, 0);
+    one.v[0] = inside;
+    expect("ssim($1, $2)", both, 2, &one, 0x1p-20L);
+    one.v[0] = all;
+    expect("ssim($1, $2, border=reflect)", both, 2, &one, 0x1p-20L);
+    one.v[0] = 1;
+    expect("ssim($1, $2)", same, 2, &one, 0x1p-40L);
+    picture_free(&a);
+    picture_free(&b);
+    picture_free(&want);
+    picture_free(&one);
+}
+END_TEST
+
+/* ---- patterns -------------------------------------------------------------------------------- */
+
+START_TEST(local_binary_patterns)
+{
+    static const int around[8][2] = { { 0, 1 },  { -1, 1 }, { -1, 0 }, { -1, -1 },
+                                      { 0, -1 }, { 1, -1 }, { 1, 0 },  { 1, 1 } };
+    const imgpar_dtype dtype = dtypes[_i / 4];
+    const int channels = _i % 4 + 1, n = channels - (channels % 2 == 0 && dtype != IMGPAR_F32);
+    picture a = written_levels(dtype, H, W, channels, 10), want = picture_new(IMGPAR_U8, H, W, n);
+    for (int64_t k = 0; k < picture_count(&want); k++)
+        for (int bit = 0; bit < 8; bit++)
+            want.v[k] += written_nearest(&a, k / n / W + around[bit][0], k / n % W + around[bit][1], k % n) >=
+                                 written_nearest(&a, k / n / W, k / n % W, k % n)
+                             ? 1 << bit
+                             : 0;
+    expect("lbp($1)", (const picture *const[]){ &a }, 1, &want, 0);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("written_camera");
+    TCase *tc = tcase_create("camera");
+    tcase_add_checked_fixture(tc, set_up, tear_down);
+    tcase_add_loop_test(tc, mosaics, 0, 4 * N_DTYPES);
+    tcase_add_test(tc, a_mosaic_of_a_slope);
+    tcase_add_loop_test(tc, few_tones, 0, 4 * N_DTYPES);
+    tcase_add_loop_test(tc, a_lens, 0, N_DTYPES);
+    tcase_add_loop_test(tc, how_alike_two_pictures_are, 0, N_DTYPES);
+    tcase_add_loop_test(tc, local_binary_patterns, 0, 4 * N_DTYPES);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int n_failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
