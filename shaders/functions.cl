@@ -5,7 +5,7 @@
  * kernels include this file on devices that use it (run/context.c says which), and the interpreter includes it as C
  * (run/ref_loops_float.def), so both give the same bytes. Those of f32 compute in double, in which a few terms of a
  * series are enough for a float's last place: they are within 1 unit in the last place. Those of f64 carry what
- * rounding takes from their argument's reduction along (ip_pair): within 3 units.
+ * rounding takes from their argument's reduction along (ip_pair): within 3 units, erf and erfc within 6.
  *
  * Only + - * / fma() sqrt() and fabs() are used, all of which are correctly rounded wherever there are doubles. They
  * are inlined wherever they stand: a loop that calls one, which compilers prefer where it stands several times, is not
@@ -388,7 +388,7 @@ IP_INLINE double ip_erfc_large(double a)
                               1.25781726111229246e-1);
     const double over = fma(fma(over_1, z, 1.60837851487422766e-2), z, 6.58749161529837803e-4);
     const double under_1 =
-        fma(fma(fma(1.0, z, 2.56852019228982242), z, 1.87295284992346725), z, 5.27905102951428412e-1);
+        fma(fma(fma(1.0, z, 2.56852019228982242), z, 1.87295284992346047), z, 5.27905102951428412e-1);
     const double under = fma(fma(under_1, z, 6.05183413124413191e-2), z, 2.33520497626869185e-3);
     return fma(-z, over / under, 0.5641895835477563) / a;
 }
@@ -898,10 +898,10 @@ IP_INLINE double ip_asinh64(double x)
 IP_INLINE double ip_acosh64(double x)
 {
     const int is_large = x > 0x1p30, is_usual = (x > 1) & (x < (double)INFINITY);
-    const double t = is_usual & !is_large ? x - 1 : 1, lo = is_usual & !is_large ? x - (t + 1) : 0;
+    const double t = is_usual & !is_large ? x - 1 : 1; /* exact */
     const ip_pair sum = ip_sum(2, t), square = ip_product(t, sum.hi);
-    const ip_pair root = ip_root(square.hi, square.lo + t * sum.lo + 2 * lo * (t + 1)), all = ip_sum(t, root.hi);
-    const double near = ip_log1p_pair(all.hi, all.lo + (root.lo + lo));
+    const ip_pair root = ip_root(square.hi, square.lo + t * sum.lo), all = ip_sum(t, root.hi);
+    const double near = ip_log1p_pair(all.hi, all.lo + root.lo);
     const double far = ip_log_normal(is_usual ? x : 1) + 0x1.62e42fefa39efp-1, y = is_large ? far : near;
     return is_usual ? y : x == 1 ? 0 : x > 1 ? x : (double)NAN;
 }

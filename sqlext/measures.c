@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers of one or two images that are no rows of the operation table: they are made of its rows, as texts in
- * the pipeline language, and finished here in double.
+ * Numbers of one or two images that are made of rows of the operation table, as texts in the pipeline language, and
+ * finished here in double: of integers they are exact, where the rows psnr and ssim compute in floats.
  *
  *     img_std(img)                  standard deviation of all elements (of the population)
  *     img_psnr(a, b [, peak])       10 log10(peak^2 / mean((a - b)^2)) in dB; Inf where a = b, NULL where that mean is

@@ -248,7 +248,8 @@ static bool same_bits(const void *a, const void *b, size_t n) { return memcmp(a,
 
 /* Equal bit for bit, or both NaN. */
 static bool same_f32(float a, float b) { return (isnan(a) && isnan(b)) || same_bits(&a, &b, sizeof a); }
-/* exp(), pow() and the like are the kernels' own (shaders/functions.cl), which promise 3 units in the last place. */
+/* exp(), pow() and the like are the kernels' own (shaders/functions.cl), which promise 3 units in the last place (erf
+ * and erfc 6, but less of these numbers). */
 static bool near_f64(double a, double b)
 {
     const double unit = nextafter(fabs(b), INFINITY) - fabs(b);

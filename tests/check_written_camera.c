@@ -243,13 +243,62 @@ START_TEST(how_alike_two_pictures_are)
     one.v[0] = inside;
     expect("ssim($1, $2)", both, 2, &one, 0x1p-20L);
     one.v[0] = all;
-    expect("ssim($1, $2, border=reflect)", both, 2, &one, 0x1p-20L);
+    expect("ssim($1, $2, edges=reflect)", both, 2, &one, 0x1p-20L);
     one.v[0] = 1;
     expect("ssim($1, $2)", same, 2, &one, 0x1p-40L);
     picture_free(&a);
     picture_free(&b);
     picture_free(&want);
     picture_free(&one);
+}
+END_TEST
+
+START_TEST(what_cannot_be_compared_is_told)
+{
+    static const struct {
+        const char *text, *message;
+    } wrong[] = {
+        { "psnr($1, gray($1))", "psnr: a is [19, 22, 3] u8, b is [19, 22, 1] u8; they must have one shape" },
+        { "psnr($1, depth($1, 16))", "psnr: a has white 255, b has 65535; depth() or set_white() makes them alike" },
+        { "ssim($1, crop($1, 0, 0, 4, 4))", "ssim: a is [19, 22, 3] u8, b is [4, 4, 3] u8; they must have one shape" },
+        { "ssim(crop($1, 0, 0, 22, 10), crop($1, 0, 0, 22, 10))",
+          "ssim: the window of 11x11 does not fit [10, 22, 3] u8; with edges=reflect edges are mirrored" },
+        { "demosaic($1)", "demosaic: a is [19, 22, 3] u8; it must be of 1 channel and at least 2 x 2" },
+        { "demosaic(crop(gray($1), 0, 0, 1, 9))",
+          "demosaic: a is [9, 1, 1] u8; it must be of 1 channel and at least 2 x 2" },
+    };
+    picture a = written_levels(IMGPAR_U8, H, W, 3, 11);
+    imgpar_array *in = picture_array(ctx, &a);
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        imgpar_array *out = imgpar_apply(ctx, wrong[k].text, &in, 1);
+        ck_assert_msg(strstr(imgpar_array_message(out), wrong[k].message) != NULL, "%s", imgpar_array_message(out));
+        imgpar_array_release(out);
+    }
+    imgpar_array *same = imgpar_ssim(in, in, "valid");
+    double one = 0;
+    ck_assert_int_eq(imgpar_array_read(same, &one, sizeof one), IMGPAR_OK);
+    ck_assert(fabs(one - 1) < 1e-9);
+    imgpar_array_release(same);
+    imgpar_array_release(in);
+    picture_free(&a);
+}
+END_TEST
+
+/* A matrix, as NumPy keeps raw files. */
+START_TEST(a_mosaic_as_a_matrix)
+{
+    picture a = written_levels(IMGPAR_U16, H, W, 1, 12);
+    imgpar_array *in = picture_array(ctx, &a), *flat = imgpar_apply(ctx, "squeeze($1)", &in, 1);
+    imgpar_array *both[] = { in, flat },
+                 *off = imgpar_apply(ctx, "maxval(absdiff(demosaic($1), demosaic($2)))", both, 2);
+    int32_t most = -1;
+    ck_assert_msg(imgpar_array_read(off, &most, imgpar_dtype_size(IMGPAR_U16)) == IMGPAR_OK, "%s",
+                  imgpar_array_message(off));
+    ck_assert_int_eq(most & 0xffff, 0);
+    imgpar_array_release(off);
+    imgpar_array_release(flat);
+    imgpar_array_release(in);
+    picture_free(&a);
 }
 END_TEST
 
@@ -284,6 +333,8 @@ int main(void)
     tcase_add_loop_test(tc, few_tones, 0, 4 * N_DTYPES);
     tcase_add_loop_test(tc, a_lens, 0, N_DTYPES);
     tcase_add_loop_test(tc, how_alike_two_pictures_are, 0, N_DTYPES);
+    tcase_add_test(tc, what_cannot_be_compared_is_told);
+    tcase_add_test(tc, a_mosaic_as_a_matrix);
     tcase_add_loop_test(tc, local_binary_patterns, 0, 4 * N_DTYPES);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

@@ -57,33 +57,46 @@ static real cover(const picture *a, int n, int64_t y, int64_t x)
     return n == a->c ? 1 : written_nearest(a, y, x, n) / dtype_full(a->dtype);
 }
 
+/* Borders by turns. */
+static const struct {
+    imgpar_border border;
+    const char *word;
+} borders[] = { { IMGPAR_BORDER_REPLICATE, "replicate" },
+                { IMGPAR_BORDER_WRAP, "wrap" },
+                { IMGPAR_BORDER_REFLECT101, "reflect101" },
+                { IMGPAR_BORDER_CONSTANT, "constant" } };
+enum { N_BORDERS = sizeof borders / sizeof *borders };
+
 START_TEST(a_bilateral_filter)
 {
     const imgpar_dtype dtype = dtypes[_i / MOST];
     const int channels = _i % MOST + 1, n = channels - (channels % 2 == 0 && dtype != IMGPAR_F32);
     const real full = dtype_full(dtype), sigma = 1.2L, contrast = 0.15L;
+    const imgpar_border border = borders[(_i + _i / MOST) % N_BORDERS].border;
     picture a = scene(dtype, channels, 3), want = picture_copy(&a);
     for (int64_t k = 0; k < picture_count(&a); k += channels)
         for (int c = 0; c < n; c++) {
             real sum = 0, weights = 0;
             for (int dy = -2; dy <= 2; dy++)
                 for (int dx = -2; dx <= 2; dx++) {
+                    const int64_t y = k / channels / W + dy, x = k / channels % W + dx;
                     real apart = 0;
                     for (int i = 0; i < n; i++) {
-                        const real d =
-                            (written_nearest(&a, k / channels / W + dy, k / channels % W + dx, i) - a.v[k + i]) / full;
+                        const real d = (picture_read(&a, y, x, i, border, 0) - a.v[k + i]) / full;
                         apart += d * d;
                     }
                     const real w =
                         expl(-(dy * dy + dx * dx) / (2 * sigma * sigma)) * expl(-apart / (2 * contrast * contrast));
-                    const real opaque = cover(&a, n, k / channels / W + dy, k / channels % W + dx);
-                    sum += opaque * w * written_nearest(&a, k / channels / W + dy, k / channels % W + dx, c);
+                    const real opaque = n == channels ? 1 : picture_read(&a, y, x, n, border, 0) / full;
+                    sum += opaque * w * picture_read(&a, y, x, c, border, 0);
                     weights += opaque * w;
                 }
             want.v[k + c] = sum / weights;
         }
-    expect("bilateral($1, radius=2, sigma=1.2, contrast=0.15)", (const picture *const[]){ &a }, 1, &want,
-           a_level(dtype, 0x1p-16L));
+    char text[100];
+    snprintf(text, sizeof text, "bilateral($1, radius=2, sigma=1.2, contrast=0.15, border=%s)",
+             borders[(_i + _i / MOST) % N_BORDERS].word);
+    expect(text, (const picture *const[]){ &a }, 1, &want, a_level(dtype, 0x1p-16L));
     picture_free(&a);
     picture_free(&want);
 }
@@ -387,6 +400,27 @@ START_TEST(levels_of_pyramids)
 }
 END_TEST
 
+/* ---- pictures stay pictures ------------------------------------------------------------------- */
+
+/* What follows weighs colours by alpha only in a picture. */
+static const char *const of_pictures[] = { "bilateral($1)", "nlmeans($1)",       "guided($1, $1)",  "pyr_up($1)",
+                                           "pyr_down($1)",  "sepia($1)",         "vibrance($1, 1)", "gray_world($1)",
+                                           "emboss($1)",    "hue_rotate($1, 9)", "unsharp($1)",     "tonemap($1)" };
+
+START_TEST(pictures_with_alpha_stay_pictures)
+{
+    picture a = scene(IMGPAR_U8, 4, 15);
+    imgpar_array *in = picture_array(ctx, &a), *out = imgpar_apply(ctx, of_pictures[_i], &in, 1);
+    imgpar_info info = { .struct_size = sizeof info };
+    ck_assert_msg(imgpar_array_info(out, &info) == IMGPAR_OK, "%s", imgpar_array_message(out));
+    ck_assert_msg(info.space == IMGPAR_SPACE_SRGB && info.white == 255, "%s: space %d, white %g", of_pictures[_i],
+                  (int)info.space, info.white);
+    imgpar_array_release(out);
+    imgpar_array_release(in);
+    picture_free(&a);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("written_windows");
@@ -401,6 +435,7 @@ int main(void)
     tcase_add_loop_test(tc, deviations_and_thresholds, 0, MOST * N_DTYPES);
     tcase_add_loop_test(tc, corners, 0, N_DTYPES);
     tcase_add_loop_test(tc, levels_of_pyramids, 0, MOST * N_DTYPES);
+    tcase_add_loop_test(tc, pictures_with_alpha_stay_pictures, 0, sizeof of_pictures / sizeof *of_pictures);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

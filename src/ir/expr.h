@@ -94,7 +94,7 @@ typedef enum ip_xop {
     IP_X_N
 } ip_xop;
 
-/* Whether it is a row of functions.def. */
+/* Whether it is a row of functions.def; these stand between SQRT and ISNAN. */
 static inline bool ip_x_is_function(ip_xop op) { return op > IP_X_SQRT && op < IP_X_ISNAN; }
 
 typedef enum ip_fold { IP_FOLD_SUM, IP_FOLD_MIN, IP_FOLD_MAX, IP_FOLD_FMA, IP_FOLD_PRODUCT } ip_fold;

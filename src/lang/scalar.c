@@ -92,11 +92,13 @@ const char *ip_scalar_operator(ip_operator op, const ip_val *operands, ip_val *o
 /* Whether a function's result counts as written with a fraction. */
 typedef enum fraction { KEEPS, ALWAYS, NEVER } fraction;
 
-#define rsqrt(x) (1 / sqrt(x))
+#undef rsqrt
+#define rsqrt(x) (1 / sqrt(x)) /* C has it since C23 */
 #define FUNCTION(OP, NAME, F64) \
     static double f_##NAME(const double *a) { return NAME(a[0]); }
 #include "ir/functions.def"
 #undef FUNCTION
+#undef rsqrt
 static double f_sqrt(const double *a) { return sqrt(a[0]); }
 static double f_atan2(const double *a) { return atan2(a[0], a[1]); }
 static double f_pow(const double *a) { return pow(a[0], a[1]); }

@@ -179,17 +179,30 @@ imgpar_status ip_check_type(const ip_op *op, const ip_arg *args, int n, ip_error
     return err->status;
 }
 
-/* What stands for a call, with the white that the call's row says. Takes result. */
-static imgpar_array *with_white(const imgpar_array *call, imgpar_array *result)
+/* Whether the result of a call is a picture as its first input is one: it has as many channels, and its row says what
+ * becomes of alpha. (What it is made of may be views, which are data.) */
+static bool is_picture_again(const imgpar_array *call, const ip_type *result)
+{
+    const char *alpha = call->op->info.alpha;
+    if (!alpha || strcmp(alpha, "dropped") == 0 || call->n_inputs == 0) return false;
+    const ip_type *first = &call->inputs[0]->type;
+    return result->space == IMGPAR_SPACE_DATA && first->space != IMGPAR_SPACE_DATA && first->rank == 3 &&
+           result->rank == 3 && first->shape[2] == result->shape[2];
+}
+
+/* What stands for a call, with the white that its row says, and a picture where its input is one. Takes result. */
+static imgpar_array *as_told(const imgpar_array *call, imgpar_array *result)
 {
     if (!result->op) return result;
     ip_type wanted = result->type;
     ip_white_infer(call, &wanted);
-    if (wanted.white == result->type.white && wanted.is_mask == result->type.is_mask) return result;
+    const bool is_picture = is_picture_again(call, &result->type);
+    if (wanted.white == result->type.white && wanted.is_mask == result->type.is_mask && !is_picture) return result;
     ip_arg args[] = { ip_arg_array(result),
                       { .name = "white", .kind = IP_ARG_NUMBER, .number = wanted.white },
-                      { .name = "mask", .kind = IP_ARG_BOOL, .number = wanted.is_mask } };
-    imgpar_array *told = ip_build(call->ctx, ip_op_find("set_white"), args, 3);
+                      { .name = "mask", .kind = IP_ARG_BOOL, .number = wanted.is_mask },
+                      { .name = "picture", .kind = IP_ARG_BOOL, .number = is_picture } };
+    imgpar_array *told = ip_build(call->ctx, ip_op_find("set_white"), args, 4);
     imgpar_array_release(result);
     return told;
 }
@@ -206,7 +219,7 @@ imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args,
     if (!node) return no_memory();
     bool is_linear = !err.status && op->flags & IP_OP_LINEAR && ip_complex_has_input(node);
     if (err.status || !(op->expand || is_linear)) return finish(ctx, node, &err);
-    imgpar_array *result = with_white(node, is_linear ? ip_complex_linear(node, args, n) : op->expand(node));
+    imgpar_array *result = as_told(node, is_linear ? ip_complex_linear(node, args, n) : op->expand(node));
     imgpar_array_release(node);
     return result;
 }

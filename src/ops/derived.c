@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 imgpar_array *ip_making_keep(ip_making *m, imgpar_array *array)
 {
@@ -319,6 +320,33 @@ static imgpar_status check_invertible(const imgpar_array *node, ip_error *err)
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the matrix has no inverse: its determinant is %g", name, determinant);
 }
 
+/* Two arrays that are measured against each other, element by element. */
+static imgpar_status check_alike(const imgpar_array *node, ip_error *err)
+{
+    enum { WINDOW = 11 }; /* of ssim */
+    const ip_type *a = &node->inputs[0]->type, *b = &node->inputs[1]->type;
+    const char *name = node->op->info.name;
+    const bool is_ssim = strcmp(name, "ssim") == 0;
+    char text_a[96], text_b[96];
+    int64_t dims[4];
+    bool is_alike = a->rank == b->rank;
+    for (int k = 0; is_alike && k < a->rank; k++)
+        is_alike = a->shape[k] == b->shape[k];
+    if (!is_alike)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, b is %s; they must have one shape", name,
+                       ip_type_text(a, text_a), ip_type_text(b, text_b));
+    if (a->white != b->white && a->white > 0 && b->white > 0)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: a has white %g, b has %g; depth() or set_white() makes them alike",
+                       name, a->white, b->white);
+    ip_type_dims(a, dims);
+    if (is_ssim && ip_param_number(node, "edges") == 0 && (dims[1] < WINDOW || dims[2] < WINDOW))
+        return ip_fail(err, IMGPAR_E_SHAPE,
+                       "%s: the window of %dx%d does not fit %s; with edges=reflect edges are mirrored", name, WINDOW,
+                       WINDOW, ip_type_text(a, text_a));
+    if (!is_ssim || (a->rank >= 2 && dims[0] == 1)) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, which is no image", name, ip_type_text(a, text_a));
+}
+
 imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
@@ -333,9 +361,10 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
         if (!check_invertible(node, err)) break;
         return err->status;
     case IP_NEEDS_GRAY:
-        if (a->rank == 3 && dims[3] == 1) break;
-        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be an image of 1 channel", name, input,
+        if (a->rank >= 2 && dims[3] == 1 && dims[1] >= 2 && dims[2] >= 2) break;
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be of 1 channel and at least 2 x 2", name, input,
                        ip_type_text(a, text));
+    case IP_NEEDS_ALIKE: return check_alike(node, err);
     case IP_NEEDS_COLOUR:
         if (dims[3] >= 3) break;
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must have 3 channels, or 4 with alpha", name, input,

@@ -187,6 +187,8 @@ imgpar_status ip_infer_set_white(imgpar_array *node, ip_error *err)
     node->range = node->inputs[0]->range;
     node->type.white = full;
     node->type.is_mask = is_mask;
+    if (ip_param_number(node, "picture") != 0 && node->type.rank == 3 && node->type.shape[2] <= 4)
+        node->type.space = node->type.shape[2] <= 2 ? IMGPAR_SPACE_GRAY : IMGPAR_SPACE_SRGB;
     node->type.alpha_is_number |= ip_param_number(node, "alpha_is_number") != 0;
     return IMGPAR_OK;
 }
