@@ -156,17 +156,6 @@ END_TEST
 
 /* ---- a lens ---------------------------------------------------------------------------------- */
 
-static real between(const picture *a, real y, real x, int64_t c)
-{
-    const real fy = y - floorl(y), fx = x - floorl(x);
-    real sum = 0;
-    for (int k = 0; k < 4; k++) {
-        const int64_t py = (int64_t)floorl(y) + k / 2, px = (int64_t)floorl(x) + k % 2;
-        sum += picture_read(a, py, px, c, IMGPAR_BORDER_REPLICATE, 0) * (k / 2 ? fy : 1 - fy) * (k % 2 ? fx : 1 - fx);
-    }
-    return sum;
-}
-
 START_TEST(a_lens)
 {
     const imgpar_dtype dtype = dtypes[_i];
@@ -175,7 +164,7 @@ START_TEST(a_lens)
     for (int64_t k = 0; k < picture_count(&a); k++) {
         const real x = k / 3 % W - u, y = k / 3 / W - v, s = (x * x + y * y) / (u * u + v * v);
         const real f = 1 - 0.15L * s + 0.03L * s * s;
-        want.v[k] = between(&a, v + y * f, u + x * f, k % 3);
+        want.v[k] = written_between(&a, v + y * f, u + x * f, k % 3, IMGPAR_BORDER_REPLICATE);
     }
     /* of noise, in which a position's last place is much */
     expect("undistort($1, -0.15, 0.03, border=replicate)", (const picture *const[]){ &a }, 1, &want,

@@ -122,17 +122,6 @@ END_TEST
 
 /* ---- warps ----------------------------------------------------------------------------------- */
 
-static real between(const picture *a, real y, real x, int64_t c)
-{
-    const real fy = y - floorl(y), fx = x - floorl(x);
-    real sum = 0;
-    for (int k = 0; k < 4; k++) {
-        const int64_t py = (int64_t)floorl(y) + k / 2, px = (int64_t)floorl(x) + k % 2;
-        sum += picture_read(a, py, px, c, IMGPAR_BORDER_CONSTANT, 0) * (k / 2 ? fy : 1 - fy) * (k % 2 ? fx : 1 - fx);
-    }
-    return sum;
-}
-
 /* The point that the matrix moves to x, y, by Cramer's rule; false where it lies behind the horizon. */
 static bool moved_from(const real m[9], real x, real y, real *u, real *v)
 {
@@ -166,7 +155,8 @@ START_TEST(warps_by_matrices)
         a.v[k] = rounded(dtype, full * (0.2L + 0.02L * (k / 3 % W) + 0.005L * (k / 3 / W) + 0.03L * (k % 3)));
     for (int64_t k = 0; k < picture_count(&want); k++) {
         real u, v;
-        if (moved_from(warps[row].matrix, k / 3 % want.w, k / 3 / want.w, &u, &v)) want.v[k] = between(&a, v, u, k % 3);
+        if (moved_from(warps[row].matrix, k / 3 % want.w, k / 3 / want.w, &u, &v))
+            want.v[k] = written_between(&a, v, u, k % 3, IMGPAR_BORDER_CONSTANT);
     }
     expect(warps[row].text, (const picture *const[]){ &a }, 1, &want, fmaxl(dtype == IMGPAR_F32 ? 0 : 1, full * 2e-5L),
            row == 2 && dtype == IMGPAR_U8);

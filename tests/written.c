@@ -2,6 +2,7 @@
 #include "written.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 
 picture written_levels(imgpar_dtype dtype, int64_t h, int64_t w, int64_t c, unsigned seed)
@@ -17,6 +18,17 @@ picture written_levels(imgpar_dtype dtype, int64_t h, int64_t w, int64_t c, unsi
 real written_nearest(const picture *a, int64_t y, int64_t x, int64_t c)
 {
     return picture_read(a, y, x, c, IMGPAR_BORDER_REPLICATE, 0);
+}
+
+real written_between(const picture *a, real y, real x, int64_t c, imgpar_border border)
+{
+    const real fy = y - floorl(y), fx = x - floorl(x);
+    real sum = 0;
+    for (int k = 0; k < 4; k++) {
+        const int64_t py = (int64_t)floorl(y) + k / 2, px = (int64_t)floorl(x) + k % 2;
+        sum += picture_read(a, py, px, c, border, 0) * (k / 2 ? fy : 1 - fy) * (k % 2 ? fx : 1 - fx);
+    }
+    return sum;
 }
 
 static void expect_of_array(imgpar_array *a, const char *text, const picture *want, const char *way)

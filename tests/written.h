@@ -10,6 +10,8 @@
 picture written_levels(imgpar_dtype dtype, int64_t h, int64_t w, int64_t c, unsigned seed);
 /* What is read of a or, beyond its edges, of the nearest element. */
 real written_nearest(const picture *a, int64_t y, int64_t x, int64_t c);
+/* Between four elements, linearly; beyond the edges by border, with 0 for what is constant. */
+real written_between(const picture *a, real y, real x, int64_t c, imgpar_border border);
 /* text's value, $1 to $n being the pictures in, is want to within its slack: by the interpreter and, where asked, on
  * the device. Fails the test else. */
 void written_expect(imgpar_context *ctx, const char *text, const picture *const *in, int n, const picture *want,
