@@ -327,10 +327,10 @@ static bool is_listed(ip_cache *cache, const ip_program *like)
 }
 
 /* The program as it is named, not built; NULL without memory. */
-static ip_program *named(const ip_device *device, const char *source, const char *options)
+static ip_program *named(ip_device *device, const char *source, const char *options)
 {
     char *all_options = full_options(device, options);
-    ip_program *p = all_options ? new_program((ip_device *)device, source, all_options) : NULL;
+    ip_program *p = all_options ? new_program(device, source, all_options) : NULL;
     ip_free(all_options);
     return p;
 }
