@@ -224,7 +224,18 @@ START_TEST(conversion_rules_hold)
     ck_assert_int_eq(ip_x_saturate(ir, IMGPAR_U8, any_i32())->op, IP_X_SATURATE);
     ck_assert_ptr_eq(un(IP_X_RINT, ip_x_cast(ir, IMGPAR_F32, byte)), ip_x_cast(ir, IMGPAR_F32, byte));
     ip_expr *half = bin(IP_X_MUL, ip_x_cast(ir, IMGPAR_F32, byte), f32(0.5)), *whole = un(IP_X_FLOOR, half);
-    ck_assert_ptr_eq(ip_x_saturate(ir, IMGPAR_U8, whole), ip_x_cast(ir, IMGPAR_U8, whole));
+    ck_assert_ptr_eq(ip_x_saturate(ir, IMGPAR_U8, whole), ip_x_cast(ir, IMGPAR_U8, half));
+    ck_assert_ptr_eq(ip_x_saturate(ir, IMGPAR_U8, un(IP_X_TRUNC, half)), ip_x_cast(ir, IMGPAR_U8, half));
+    ip_expr *up = un(IP_X_CEIL, half), *twice = bin(IP_X_MUL, ip_x_cast(ir, IMGPAR_F32, byte), f32(2.5));
+    ck_assert_ptr_eq(ip_x_saturate(ir, IMGPAR_U8, up), ip_x_cast(ir, IMGPAR_U8, up));
+    ip_expr *held = ip_x_saturate(ir, IMGPAR_U8, un(IP_X_FLOOR, twice)), *most = bin(IP_X_MIN, twice, f32(255));
+    ck_assert_ptr_eq(held, ip_x_cast(ir, IMGPAR_U8, most));
+    ip_expr *part = ip_x_param(ir, IMGPAR_F32, 0.5, 0, 1); /* which is true, and its floor is not */
+    ck_assert_ptr_eq(ip_x_saturate(ir, IMGPAR_BOOL, un(IP_X_FLOOR, part)),
+                     ip_x_cast(ir, IMGPAR_BOOL, un(IP_X_FLOOR, part)));
+    ip_expr *below = bin(IP_X_SUB, half, f32(1)); /* floors and truncates differ */
+    ck_assert_ptr_eq(ip_x_saturate(ir, IMGPAR_I32, un(IP_X_FLOOR, below)),
+                     ip_x_cast(ir, IMGPAR_I32, un(IP_X_FLOOR, below)));
     ck_assert_int_eq(ip_x_saturate(ir, IMGPAR_U8, half)->op, IP_X_SATURATE);
     ck_assert_int_eq(ip_x_saturate(ir, IMGPAR_U8, un(IP_X_FLOOR, any_f32()))->op, IP_X_SATURATE);
 }

@@ -272,6 +272,14 @@ const pin pins[] = {
       1,
       "vload4(0, |makes   at by pixels at computed columns|of at: vertical pass",
       "floor(" },
+    { "pixels that are blended with computed columns are made once, also where each channel is divided by alpha",
+      "rows",
+      { "fn alpha(a) = slice(a, [3], [4], axis=2)\n"
+        "i = $2 + (1 - alpha($2)) * at($1, y / 2, x / 2, filter=linear)\nslice(i / (alpha(i) + 300), [0], [3], axis=2)",
+        IMGPAR_F32, 4, 61, 70, 0 },
+      1,
+      "vload4(0, |makes   plus by pixels at computed columns|keeps   1 row of plus",
+      NULL },
     { "a pixel of four channels is a vector of lanes where pixels at computed columns are blended with it",
       "rows",
       { "a = $1\nb = select(c < 3, $2 * slice($2, 3, 4, axis=2), $2)\n"

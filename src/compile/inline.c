@@ -143,15 +143,29 @@ static bool takes_apart(const ip_stage *reader, const ip_expr *load)
     return reader->kind != IP_STAGE_MAP || !ip_x_is_coord(load->arg[3], 3);
 }
 
-/* Pixels that are made of others at every n-th column, or at listed ones, are made quickly where their channels stand
- * side by side (emit_lanes.c): such a stage is not put into one that takes its channels one by one, or folds them. */
-static bool loses_lanes(const inlining *in, const ip_expr *load)
+typedef struct parting {
+    const ip_stage *reader, *of;
+    bool found;
+} parting;
+
+static void note_parting(ip_expr *load, void *user)
 {
-    const ip_stage *p = load->source;
+    parting *p = user;
+    p->found |= load->source == p->of && takes_apart(p->reader, load);
+}
+
+/* Pixels that are made of others at every n-th column, or at listed ones, are made quickly where their channels stand
+ * side by side (emit_lanes.c): such a stage is not put into one that takes its channels one by one, or folds them; nor
+ * into one that does so in some of its reads, which would make the pixels once more for the others. */
+static bool loses_lanes(const inlining *in, const ip_stage *p)
+{
     bool has_lanes = p->dims[3] == 3 || p->dims[3] == 4;
-    if (!walks_rows(in->options) || !in->options->fuse || !has_lanes || !takes_apart(in->reader, load) ||
-        p->body->op == IP_X_LOAD || in->size[p->id] > FLAT_SIZE)
+    if (!walks_rows(in->options) || !in->options->fuse || !has_lanes || p->body->op == IP_X_LOAD ||
+        in->size[p->id] > FLAT_SIZE)
         return false;
+    parting apart = { .reader = in->reader, .of = p };
+    ip_stage_each_load(in->ir, in->reader, note_parting, &apart);
+    if (!apart.found) return false;
     bool found = false;
     ip_x_descend(in->ir, p->body, check_gather, &found);
     return found;
@@ -310,7 +324,7 @@ static bool may_inline(inlining *in, const ip_expr *load)
         return false;
     /* its loops have no strips to keep neighbours in */
     if (in->reader->kind == IP_STAGE_SCAN && !is_pointwise(in->ir, p)) return false;
-    if (loses_flat_loop(in, p) || loses_lanes(in, load) || loses_idiom(in, p) || is_computed_twice(in, p)) return false;
+    if (loses_flat_loop(in, p) || loses_lanes(in, p) || loses_idiom(in, p) || is_computed_twice(in, p)) return false;
     if (is_made_where_read(in, load)) return true;
     if (in->has_neighbours_read[p->id] && p->body->op != IP_X_LOAD && !is_pointwise(in->ir, p)) return false;
     if (reads_own_place(load, in->reader)) return true;

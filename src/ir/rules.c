@@ -287,13 +287,19 @@ static ip_expr *saturate_whole(ip_ir *ir, const ip_expr *x)
     return NULL;
 }
 
+/* A cast to integers rounds towards 0, so what does the same before it is left out. (One to bool asks for 0.) */
 static ip_expr *saturate_rounded(ip_ir *ir, const ip_expr *x)
 {
     ip_expr *a = x->arg[0];
     bool is_whole = is_float(a) && a->op >= IP_X_FLOOR && a->op <= IP_X_TRUNC;
-    return is_whole && isfinite(a->lo + a->hi) && fits(a, x->dtype) && ip_dtype(x->dtype)->size_bytes < 8
-               ? ip_x_cast(ir, x->dtype, a)
-               : NULL;
+    if (!is_whole || !isfinite(a->lo + a->hi) || ip_dtype(x->dtype)->size_bytes == 8) return NULL;
+    bool truncates = x->dtype != IMGPAR_BOOL && (a->op == IP_X_TRUNC || (a->op == IP_X_FLOOR && a->arg[0]->lo >= 0));
+    if (fits(a, x->dtype)) return ip_x_cast(ir, x->dtype, truncates ? a->arg[0] : a);
+    double maximum = ip_dtype(x->dtype)->maximum;
+    bool holds_maximum = a->dtype == IMGPAR_F64 || maximum <= 0x1p24;
+    if (!truncates || a->lo < 0 || !holds_maximum) return NULL;
+    ip_expr *most = ip_x_binary(ir, IP_X_MIN, a->arg[0], ip_x_float(ir, a->dtype, maximum));
+    return ip_x_cast(ir, x->dtype, most);
 }
 
 static ip_expr *saturate_of_cast(ip_ir *ir, const ip_expr *x)
@@ -348,7 +354,9 @@ static const struct rule {
     { IP_X_TRUNC, round_whole, "trunc(x) -> x where x is whole" },
     { IP_X_CAST, cast_twice, "b(a(x)) -> b(x) where a and b hold x exactly" },
     { IP_X_SATURATE, saturate_whole, "saturate(x) -> cast(x) where x is an integer in range" },
-    { IP_X_SATURATE, saturate_rounded, "saturate(floor(x)) -> cast(floor(x)) where it is in range; ceil, rint, trunc" },
+    { IP_X_SATURATE, saturate_rounded,
+      "saturate(floor(x)) -> cast(floor(x)) where it is in range; ceil, rint, trunc; "
+      "cast(min(x, maximum)) where x >= 0; trunc" },
     { IP_X_SATURATE, saturate_of_cast, "saturate(float(i)) -> saturate(i) where the float is exact" },
 };
 
