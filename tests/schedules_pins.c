@@ -280,6 +280,12 @@ const pin pins[] = {
       1,
       "vload4(0, |makes   plus by pixels at computed columns|keeps   1 row of plus",
       NULL },
+    { "a luminance that is kept for its neighbours is made of its pixel once",
+      "rows",
+      { "g = recomb($1, [0.299 0.587 0.114])\n2 * g - g[-1, 0] * 0.5 - g[1, 0] * 0.5", IMGPAR_F32, 3, 61, 37, 1e-4 },
+      1,
+      "keeps   3 rows of recomb|[x * 3 + 2]",
+      "r4[x * 3]" },
     { "a pixel of four channels is a vector of lanes where pixels at computed columns are blended with it",
       "rows",
       { "a = $1\nb = select(c < 3, $2 * slice($2, 3, 4, axis=2), $2)\n"

@@ -264,6 +264,22 @@ static bool is_computed_twice(const inlining *in, const ip_stage *p)
     return c.own && c.other;
 }
 
+static void note_channel_of_pixel(ip_expr *load, void *user)
+{
+    *(int *)user += load->source->dims[3] > 1 && load->arg[3]->op == IP_X_CONST;
+}
+
+/* Whether p mixes the channels of a pixel, as a luminance does, and its rows are kept for readers that look at
+ * neighbours: a row that lies there is read more quickly than the channels are taken out of the pixels again. */
+static bool is_kept_mix(const inlining *in, const ip_stage *p)
+{
+    int n_channels = 0;
+    if (!walks_rows(in->options) || !in->options->fuse || in->reader->kind != IP_STAGE_MAP || p->dims[1] == 1)
+        return false;
+    ip_stage_each_load(in->ir, p, note_channel_of_pixel, &n_channels);
+    return in->has_neighbours_read[p->id] && p->dims[3] == 1 && n_channels > 1;
+}
+
 /* Whether fusing will keep p's rows where its reader sets their pace (place_paced.c, Note [Paces]). */
 static bool keeps_pace(const inlining *in, const ip_stage *p)
 {
@@ -326,6 +342,7 @@ static bool may_inline(inlining *in, const ip_expr *load)
     if (in->reader->kind == IP_STAGE_SCAN && !is_pointwise(in->ir, p)) return false;
     if (loses_flat_loop(in, p) || loses_lanes(in, p) || loses_idiom(in, p) || is_computed_twice(in, p)) return false;
     if (is_made_where_read(in, load)) return true;
+    if (is_kept_mix(in, p)) return false;
     if (in->has_neighbours_read[p->id] && p->body->op != IP_X_LOAD && !is_pointwise(in->ir, p)) return false;
     if (reads_own_place(load, in->reader)) return true;
     if (is_dearer_elsewhere(in, load)) return false;
