@@ -230,12 +230,13 @@ START_TEST(conversion_rules_hold)
     ck_assert_ptr_eq(ip_x_saturate(ir, IMGPAR_U8, up), ip_x_cast(ir, IMGPAR_U8, up));
     ip_expr *held = ip_x_saturate(ir, IMGPAR_U8, un(IP_X_FLOOR, twice)), *most = bin(IP_X_MIN, twice, f32(255));
     ck_assert_ptr_eq(held, ip_x_cast(ir, IMGPAR_U8, most));
-    ip_expr *part = ip_x_param(ir, IMGPAR_F32, 0.5, 0, 1); /* which is true, and its floor is not */
-    ck_assert_ptr_eq(ip_x_saturate(ir, IMGPAR_BOOL, un(IP_X_FLOOR, part)),
-                     ip_x_cast(ir, IMGPAR_BOOL, un(IP_X_FLOOR, part)));
     ip_expr *below = bin(IP_X_SUB, half, f32(1)); /* floors and truncates differ */
     ck_assert_ptr_eq(ip_x_saturate(ir, IMGPAR_I32, un(IP_X_FLOOR, below)),
                      ip_x_cast(ir, IMGPAR_I32, un(IP_X_FLOOR, below)));
+    ck_assert_ptr_eq(ip_x_saturate(ir, IMGPAR_I32, un(IP_X_TRUNC, below)), ip_x_cast(ir, IMGPAR_I32, below));
+    ck_assert_int_eq(ip_x_saturate(ir, IMGPAR_U8, un(IP_X_TRUNC, below))->op, IP_X_SATURATE);
+    ip_expr *large = ip_x_param(ir, IMGPAR_F32, 1, 0, 1e20);
+    ck_assert_int_eq(ip_x_saturate(ir, IMGPAR_I32, un(IP_X_FLOOR, large))->op, IP_X_SATURATE);
     ck_assert_int_eq(ip_x_saturate(ir, IMGPAR_U8, half)->op, IP_X_SATURATE);
     ck_assert_int_eq(ip_x_saturate(ir, IMGPAR_U8, un(IP_X_FLOOR, any_f32()))->op, IP_X_SATURATE);
 }

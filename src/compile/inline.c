@@ -47,6 +47,8 @@ typedef struct inlining {
     int *read_around;          /* by stage id: 1 + the last reader that also looks at neighbours */
     int *read_in_window;       /* by stage id: 1 + the last reader that reads it for every tap of a window */
     bool *has_neighbours_read; /* by stage id: some reader looks at neighbours in it */
+    bool *is_in_line_buffer;   /* by stage id: a map of its size, of all elements and not folded, looks at neighbours */
+    bool *is_thinned_out;      /* by stage id: some reader leaves elements out of it */
     bool *is_taken_apart;      /* by stage id: some reader takes its channels one by one, or folds it */
     bool *is_folded;           /* by stage id: a fold reads it, or reads what is made of it */
     bool *is_live;             /* by stage id: asked for, or read by what is */
@@ -143,28 +145,28 @@ static bool takes_apart(const ip_stage *reader, const ip_expr *load)
     return reader->kind != IP_STAGE_MAP || !ip_x_is_coord(load->arg[3], 3);
 }
 
-typedef struct parting {
-    const ip_stage *reader, *of;
+typedef struct apart_search {
+    const ip_stage *reader, *source;
     bool found;
-} parting;
+} apart_search;
 
-static void note_parting(ip_expr *load, void *user)
+static void look_for_apart(ip_expr *load, void *user)
 {
-    parting *p = user;
-    p->found |= load->source == p->of && takes_apart(p->reader, load);
+    apart_search *s = user;
+    s->found |= load->source == s->source && takes_apart(s->reader, load);
 }
 
 /* Pixels that are made of others at every n-th column, or at listed ones, are made quickly where their channels stand
  * side by side (emit_lanes.c): such a stage is not put into one that takes its channels one by one, or folds them; nor
- * into one that does so in some of its reads, which would make the pixels once more for the others. */
+ * into one whose body does so in some of its reads, which would make the pixels once more for the others. */
 static bool loses_lanes(const inlining *in, const ip_stage *p)
 {
     bool has_lanes = p->dims[3] == 3 || p->dims[3] == 4;
     if (!walks_rows(in->options) || !in->options->fuse || !has_lanes || p->body->op == IP_X_LOAD ||
         in->size[p->id] > FLAT_SIZE)
         return false;
-    parting apart = { .reader = in->reader, .of = p };
-    ip_stage_each_load(in->ir, in->reader, note_parting, &apart);
+    apart_search apart = { .reader = in->reader, .source = p };
+    ip_stage_each_load(in->ir, in->reader, look_for_apart, &apart);
     if (!apart.found) return false;
     bool found = false;
     ip_x_descend(in->ir, p->body, check_gather, &found);
@@ -264,20 +266,20 @@ static bool is_computed_twice(const inlining *in, const ip_stage *p)
     return c.own && c.other;
 }
 
-static void note_channel_of_pixel(ip_expr *load, void *user)
+static void count_channel(ip_expr *load, void *user)
 {
     *(int *)user += load->source->dims[3] > 1 && load->arg[3]->op == IP_X_CONST;
 }
 
-/* Whether p mixes the channels of a pixel, as a luminance does, and its rows are kept for readers that look at
- * neighbours: a row that lies there is read more quickly than the channels are taken out of the pixels again. */
-static bool is_kept_mix(const inlining *in, const ip_stage *p)
+/* Whether p mixes the channels of a pixel, as a luminance does, and stands in a line buffer for a reader that looks at
+ * its neighbours: there it is read more quickly than the channels are taken out of the pixels again. */
+static bool is_mix_in_line_buffer(const inlining *in, const ip_stage *p)
 {
-    int n_channels = 0;
-    if (!walks_rows(in->options) || !in->options->fuse || in->reader->kind != IP_STAGE_MAP || p->dims[1] == 1)
+    if (!in->is_in_line_buffer[p->id] || p->dims[3] > 1 || p->dims[1] == 1 || in->reader->kind != IP_STAGE_MAP)
         return false;
-    ip_stage_each_load(in->ir, p, note_channel_of_pixel, &n_channels);
-    return in->has_neighbours_read[p->id] && p->dims[3] == 1 && n_channels > 1;
+    int n_channels = 0;
+    ip_stage_each_load(in->ir, p, count_channel, &n_channels);
+    return n_channels > 1 && walks_rows(in->options) && in->options->fuse;
 }
 
 /* Whether fusing will keep p's rows where its reader sets their pace (place_paced.c, Note [Paces]). */
@@ -342,7 +344,7 @@ static bool may_inline(inlining *in, const ip_expr *load)
     if (in->reader->kind == IP_STAGE_SCAN && !is_pointwise(in->ir, p)) return false;
     if (loses_flat_loop(in, p) || loses_lanes(in, p) || loses_idiom(in, p) || is_computed_twice(in, p)) return false;
     if (is_made_where_read(in, load)) return true;
-    if (is_kept_mix(in, p)) return false;
+    if (reads_own_place(load, in->reader) && is_mix_in_line_buffer(in, p)) return false;
     if (in->has_neighbours_read[p->id] && p->body->op != IP_X_LOAD && !is_pointwise(in->ir, p)) return false;
     if (reads_own_place(load, in->reader)) return true;
     if (is_dearer_elsewhere(in, load)) return false;
@@ -493,6 +495,10 @@ static void note_reading(ip_expr *load, void *user)
     in->is_folded[load->source->id] |= ip_stage_folds(in->reader) || in->is_folded[in->reader->id];
     in->has_neighbours_read[load->source->id] |= reads_around(in, load);
     in->is_taken_apart[load->source->id] |= takes_apart(in->reader, load);
+    in->is_thinned_out[load->source->id] |= ip_x_step(load->arg[2]) > 1;
+    bool has_size = memcmp(load->source->dims, ip_stage_domain(in->reader), sizeof load->source->dims) == 0;
+    in->is_in_line_buffer[load->source->id] |= has_size && reads_around(in, load) && !in->is_folded[in->reader->id] &&
+                                               in->reader->kind == IP_STAGE_MAP && !in->is_thinned_out[in->reader->id];
 }
 
 static void note_live(ip_expr *load, void *user) { ((inlining *)user)->is_live[load->source->id] = true; }
@@ -546,7 +552,8 @@ static bool inline_once(inlining *in)
     ip_ir *ir = in->ir;
     size_t n = (size_t)ir->n_stages + 1;
     int **const numbers[] = { &in->n_readers, &in->size, &in->n_loads, &in->read_around, &in->read_in_window };
-    bool **const facts[] = { &in->is_folded, &in->has_neighbours_read, &in->is_taken_apart, &in->is_live };
+    bool **const facts[] = { &in->is_folded,         &in->has_neighbours_read, &in->is_taken_apart,
+                             &in->is_in_line_buffer, &in->is_thinned_out,      &in->is_live };
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         *numbers[k] = ip_ir_alloc(ir, n, sizeof(int));
     for (size_t k = 0; k < sizeof facts / sizeof *facts; k++)

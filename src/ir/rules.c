@@ -287,19 +287,38 @@ static ip_expr *saturate_whole(ip_ir *ir, const ip_expr *x)
     return NULL;
 }
 
-/* A cast to integers rounds towards 0, so what does the same before it is left out. (One to bool asks for 0.) */
+static bool is_rounded(const ip_expr *x) { return is_float(x) && x->op >= IP_X_FLOOR && x->op <= IP_X_TRUNC; }
+
+/* A cast to integers rounds towards 0: floor does so above 0 only. */
+static bool is_truncated(const ip_expr *x)
+{
+    return is_rounded(x) && (x->op == IP_X_TRUNC || (x->op == IP_X_FLOOR && x->arg[0]->lo >= 0));
+}
+
+static bool is_in_range(const ip_expr *x, imgpar_dtype dtype) { return isfinite(x->lo + x->hi) && fits(x, dtype); }
+
+static ip_expr *saturate_truncated(ip_ir *ir, const ip_expr *x)
+{
+    ip_expr *a = x->arg[0];
+    bool is_small = ip_dtype(x->dtype)->size_bytes < 8;
+    return is_small && is_truncated(a) && is_in_range(a, x->dtype) ? ip_x_cast(ir, x->dtype, a->arg[0]) : NULL;
+}
+
 static ip_expr *saturate_rounded(ip_ir *ir, const ip_expr *x)
 {
     ip_expr *a = x->arg[0];
-    bool is_whole = is_float(a) && a->op >= IP_X_FLOOR && a->op <= IP_X_TRUNC;
-    if (!is_whole || !isfinite(a->lo + a->hi) || ip_dtype(x->dtype)->size_bytes == 8) return NULL;
-    bool truncates = x->dtype != IMGPAR_BOOL && (a->op == IP_X_TRUNC || (a->op == IP_X_FLOOR && a->arg[0]->lo >= 0));
-    if (fits(a, x->dtype)) return ip_x_cast(ir, x->dtype, truncates ? a->arg[0] : a);
-    double maximum = ip_dtype(x->dtype)->maximum;
-    bool holds_maximum = a->dtype == IMGPAR_F64 || maximum <= 0x1p24;
-    if (!truncates || a->lo < 0 || !holds_maximum) return NULL;
-    ip_expr *most = ip_x_binary(ir, IP_X_MIN, a->arg[0], ip_x_float(ir, a->dtype, maximum));
-    return ip_x_cast(ir, x->dtype, most);
+    bool is_small = ip_dtype(x->dtype)->size_bytes < 8;
+    return is_small && is_rounded(a) && is_in_range(a, x->dtype) ? ip_x_cast(ir, x->dtype, a) : NULL;
+}
+
+/* The maximum is taken first: what a cast gives beyond the range is not defined. f32 holds maxima of 16 bits, and casts
+ * of 32 are no vector instruction on some processors. */
+static ip_expr *saturate_from_above(ip_ir *ir, const ip_expr *x)
+{
+    ip_expr *a = x->arg[0];
+    if (!is_truncated(a) || a->lo < 0 || !isfinite(a->hi) || ip_dtype(x->dtype)->size_bytes > 2) return NULL;
+    ip_expr *maximum = ip_x_float(ir, a->dtype, ip_dtype(x->dtype)->maximum);
+    return ip_x_cast(ir, x->dtype, ip_x_binary(ir, IP_X_MIN, a->arg[0], maximum));
 }
 
 static ip_expr *saturate_of_cast(ip_ir *ir, const ip_expr *x)
@@ -354,9 +373,9 @@ static const struct rule {
     { IP_X_TRUNC, round_whole, "trunc(x) -> x where x is whole" },
     { IP_X_CAST, cast_twice, "b(a(x)) -> b(x) where a and b hold x exactly" },
     { IP_X_SATURATE, saturate_whole, "saturate(x) -> cast(x) where x is an integer in range" },
-    { IP_X_SATURATE, saturate_rounded,
-      "saturate(floor(x)) -> cast(floor(x)) where it is in range; ceil, rint, trunc; "
-      "cast(min(x, maximum)) where x >= 0; trunc" },
+    { IP_X_SATURATE, saturate_truncated, "saturate(trunc(x)) -> cast(x) where it is in range; floor where x >= 0" },
+    { IP_X_SATURATE, saturate_rounded, "saturate(floor(x)) -> cast(floor(x)) where it is in range; ceil, rint, trunc" },
+    { IP_X_SATURATE, saturate_from_above, "saturate(floor(x)) -> cast(min(x, maximum)) where x >= 0; trunc" },
     { IP_X_SATURATE, saturate_of_cast, "saturate(float(i)) -> saturate(i) where the float is exact" },
 };
 

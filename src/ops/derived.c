@@ -320,16 +320,17 @@ static imgpar_status check_invertible(const imgpar_array *node, ip_error *err)
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the matrix has no inverse: its determinant is %g", name, determinant);
 }
 
-/* Two arrays that are measured against each other. */
+/* Two arrays have one white, or one of them none. */
 static imgpar_status check_one_white(const imgpar_array *node, ip_error *err)
 {
-    double a = node->inputs[0]->type.white, b = node->inputs[1]->type.white;
+    const ip_type *types[] = { &node->inputs[0]->type, &node->inputs[1]->type };
+    double a = types[0]->white, b = types[1]->white;
     if (a == b || a <= 0 || b <= 0) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_SHAPE, "%s: a has white %g, b has %g; depth() or set_white() makes them alike",
                    node->op->info.name, a, b);
 }
 
-/* The same, element by element. */
+/* Two arrays have one shape and one white. */
 static imgpar_status check_alike(const imgpar_array *node, ip_error *err)
 {
     enum { WINDOW = 11 }; /* of ssim */
