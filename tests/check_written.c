@@ -685,9 +685,11 @@ START_TEST(every_written_row_is_tested)
         "rectangle ellipse line checkerboard linear_gradient radial_gradient cover contain warp mse mae "
         /* check_written_windows */
         "bilateral nlmeans guided scharr prewitt laplacian dog emboss local_stddev niblack sauvola harris shi_tomasi "
-        "pyr_down pyr_up lbp "
+        "pyr_down pyr_up lbp kuwahara "
         /* check_written_camera */
-        "demosaic dither undistort psnr ssim ";
+        "demosaic dither undistort psnr ssim "
+        /* check_written_geometry */
+        "extent pixelate swirl polar unpolar ";
     for (size_t k = 0; k < imgpar_op_count(); k++) {
         const ip_op *op = ip_op_find(imgpar_op_get(k)->name);
         char word[80];

@@ -189,6 +189,51 @@ START_TEST(a_guided_filter)
 }
 END_TEST
 
+/* The mean of the square of 3 x 3 whose brightness varies least; where two of them nearly tie, either is right. */
+START_TEST(a_kuwahara_filter)
+{
+    const imgpar_dtype dtype = dtypes[_i / MOST];
+    const int channels = _i % MOST + 1, n = channels - (channels % 2 == 0 && dtype != IMGPAR_F32);
+    static const real shares[] = { 0.299L, 0.587L, 0.114L };
+    picture a = scene(dtype, channels, 21), want = picture_copy(&a);
+    for (int64_t p = 0; p < H * W; p++) {
+        const int64_t y = p / W, x = p % W;
+        real least = INFINITY, second = INFINITY, means[MOST] = { 0 };
+        for (int square = 0; square < 4; square++) {
+            /* squares of a picture that is extended beyond its edges by squares, not by pixels */
+            const int64_t cy = y + (square / 2 ? 1 : -1), cx = x + (square % 2 ? 1 : -1);
+            const int64_t my = cy < 0 ? 0 : cy >= H ? H - 1 : cy, mx = cx < 0 ? 0 : cx >= W ? W - 1 : cx;
+            real sum[MOST] = { 0 }, light = 0, squares = 0;
+            for (int k = 0; k < 9; k++) {
+                real l = 0;
+                for (int c = 0; c < n; c++) {
+                    const real v = written_nearest(&a, my + k / 3 - 1, mx + k % 3 - 1, c) / dtype_full(dtype);
+                    sum[c] += v / 9;
+                    l += v * (n == 3 ? shares[c] : 1.0L / n);
+                }
+                light += l / 9;
+                squares += l * l / 9;
+            }
+            const real variance = squares - light * light;
+            if (variance < least) {
+                second = least;
+                least = variance;
+                memcpy(means, sum, sizeof means);
+            } else if (variance < second)
+                second = variance;
+        }
+        for (int c = 0; c < n; c++) {
+            want.v[p * channels + c] = means[c] * dtype_full(dtype);
+            want.slack[p * channels + c] = second - least < 1e-6L ? dtype_full(dtype) : a_level(dtype, 0x1p-18L);
+        }
+    }
+    written_expect(ctx, "kuwahara($1, size=3)", (const picture *const[]){ &a }, 1, &want,
+                   channels == 3 && (dtype == IMGPAR_U8 || test_tier_is_full()));
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
 /* ---- derivatives ----------------------------------------------------------------------------- */
 
 static real by(const picture *a, const real m[9], int64_t k)
@@ -429,6 +474,7 @@ int main(void)
     tcase_add_loop_test(tc, a_bilateral_filter, 0, MOST * N_DTYPES);
     tcase_add_loop_test(tc, non_local_means, 0, MOST * N_DTYPES);
     tcase_add_loop_test(tc, a_guided_filter, 0, N_DTYPES);
+    tcase_add_loop_test(tc, a_kuwahara_filter, 0, MOST * N_DTYPES);
     tcase_add_loop_test(tc, first_derivatives, 0, MOST * N_DTYPES);
     tcase_add_loop_test(tc, second_derivatives_and_relief, 0, MOST * N_DTYPES);
     tcase_add_loop_test(tc, differences_of_blurs, 0, 2 * N_DTYPES);
