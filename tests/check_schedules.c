@@ -155,6 +155,7 @@ static const shape shapes[] = {
       IMGPAR_F32, 3, 61, 37, 1e-5 }, /* exp is another on other drivers */
     /* a luminance and its neighbours */
     { "g = recomb($1, [0.299 0.587 0.114])\n2 * g - g[-1, 0] * 0.5 - g[1, 0] * 0.5", IMGPAR_F32, 3, 61, 37, 1e-4 },
+    { "g = recomb($1, [0.2 0.3 0.5])\nblur(g, 2) + reverse(g, axis=0)", IMGPAR_F32, 3, 61, 37, 1e-4 },
     /* positions that follow from the row and from the column: passes, in floats and in lanes, beyond the edges, of what
      * is made at its reader's pace */
     { "make(122, 74, at($1, y / 2, x / 2, filter=linear), channels=3)", IMGPAR_U8, 3, 61, 37, 0 },

@@ -286,6 +286,12 @@ const pin pins[] = {
       1,
       "keeps   3 rows of recomb|[x * 3 + 2]",
       "r4[x * 3]" },
+    { "a luminance that is also read at other rows is made of their pixels",
+      "rows",
+      { "g = recomb($1, [0.2 0.3 0.5])\nblur(g, 2) + reverse(g, axis=0)", IMGPAR_F32, 3, 61, 37, 1e-4 },
+      1,
+      "keeps   1 row of blur: vertical pass",
+      NULL },
     { "a pixel of four channels is a vector of lanes where pixels at computed columns are blended with it",
       "rows",
       { "a = $1\nb = select(c < 3, $2 * slice($2, 3, 4, axis=2), $2)\n"

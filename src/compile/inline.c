@@ -266,20 +266,32 @@ static bool is_computed_twice(const inlining *in, const ip_stage *p)
     return c.own && c.other;
 }
 
-static void count_channel(ip_expr *load, void *user)
+typedef struct mix {
+    int n_channels, bytes; /* that are read of a pixel */
+} mix;
+
+static void add_channel(ip_expr *load, void *user)
 {
-    *(int *)user += load->source->dims[3] > 1 && load->arg[3]->op == IP_X_CONST;
+    mix *m = user;
+    if (load->source->dims[3] == 1 || load->arg[3]->op != IP_X_CONST) return;
+    m->n_channels++;
+    m->bytes += (int)ip_dtype(load->source->dtype)->size_bytes;
 }
 
-/* Whether p mixes the channels of a pixel, as a luminance does, and stands in a line buffer for a reader that looks at
- * its neighbours: there it is read more quickly than the channels are taken out of the pixels again. */
-static bool is_mix_in_line_buffer(const inlining *in, const ip_stage *p)
+/* Whether p, of which an element of the same row and column is read, mixes the channels of a pixel, as a luminance does,
+ * and is kept for readers that look at its neighbours: in a line buffer, or in memory, where it takes no more than the
+ * pixels. It is read more quickly there than channels are taken out of pixels again. */
+static bool is_kept_mix(const inlining *in, const ip_expr *load)
 {
-    if (!in->is_in_line_buffer[p->id] || p->dims[3] > 1 || p->dims[1] == 1 || in->reader->kind != IP_STAGE_MAP)
+    const ip_stage *p = load->source;
+    if (!ip_x_is_coord(load->arg[1], 1) || !ip_x_is_coord(load->arg[2], 2)) return false;
+    if (!in->has_neighbours_read[p->id] || p->dims[3] > 1 || p->dims[1] == 1 || in->reader->kind != IP_STAGE_MAP)
         return false;
-    int n_channels = 0;
-    ip_stage_each_load(in->ir, p, count_channel, &n_channels);
-    return n_channels > 1 && walks_rows(in->options) && in->options->fuse;
+    mix m = { 0 };
+    ip_stage_each_load(in->ir, p, add_channel, &m);
+    bool is_small = (int)ip_dtype(p->dtype)->size_bytes <= m.bytes;
+    return m.n_channels > 1 && (is_small || in->is_in_line_buffer[p->id]) && walks_rows(in->options) &&
+           in->options->fuse;
 }
 
 /* Whether fusing will keep p's rows where its reader sets their pace (place_paced.c, Note [Paces]). */
@@ -344,7 +356,7 @@ static bool may_inline(inlining *in, const ip_expr *load)
     if (in->reader->kind == IP_STAGE_SCAN && !is_pointwise(in->ir, p)) return false;
     if (loses_flat_loop(in, p) || loses_lanes(in, p) || loses_idiom(in, p) || is_computed_twice(in, p)) return false;
     if (is_made_where_read(in, load)) return true;
-    if (reads_own_place(load, in->reader) && is_mix_in_line_buffer(in, p)) return false;
+    if (is_kept_mix(in, load)) return false;
     if (in->has_neighbours_read[p->id] && p->body->op != IP_X_LOAD && !is_pointwise(in->ir, p)) return false;
     if (reads_own_place(load, in->reader)) return true;
     if (is_dearer_elsewhere(in, load)) return false;
