@@ -3,7 +3,6 @@
  * The rows that are written in the pipeline language: what they give against plain loops in long double, each by the
  * definition, on the device and by the reference interpreter.
  */
-#include "held.h"
 #include "oracle.h"
 #include "tier.h"
 #include "written.h"
@@ -19,18 +18,6 @@
 
 enum { H = 23, W = 37 };
 
-static imgpar_context *ctx;
-
-static void set_up(void)
-{
-    hold_driver();
-    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
-}
-static void tear_down(void) { imgpar_context_release(ctx); }
-
-static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_U16, IMGPAR_F32 };
-enum { N_DTYPES = 3 };
-
 static picture levels(imgpar_dtype dtype, int channels, unsigned seed)
 {
     return written_levels(dtype, H, W, channels, seed);
@@ -43,7 +30,7 @@ static bool is_for_the_device(imgpar_dtype dtype) { return dtype != IMGPAR_U16 |
 
 static void expect_within_slack(const char *text, const picture *const *in, int n, const picture *want)
 {
-    written_expect(ctx, text, in, n, want, is_for_the_device(in[0]->dtype));
+    written_expect(text, in, n, want, is_for_the_device(in[0]->dtype));
 }
 
 /* The same to within tolerance, which becomes want's slack. */
@@ -97,7 +84,7 @@ static void expect_difference(const char *text, const picture *in, const picture
 
 START_TEST(openings_and_closings)
 {
-    const imgpar_dtype dtype = dtypes[_i];
+    const imgpar_dtype dtype = written_dtypes[_i];
     picture a = levels(dtype, dtype == IMGPAR_U8 ? 3 : 1, 7);
     picture low = extremes(&a, 2, false), high = extremes(&a, 2, true);
     picture opened = extremes(&low, 2, true), closed = extremes(&high, 2, false);
@@ -120,7 +107,7 @@ START_TEST(an_unsharp_mask)
 {
     enum { R = 6 }; /* 4 sigma */
     const real sigma = 1.5L, amount = 0.75L;
-    picture a = levels(dtypes[_i], 3, 11), want = picture_copy(&a);
+    picture a = levels(written_dtypes[_i], 3, 11), want = picture_copy(&a);
     real weights[2 * R + 1], sum = 0;
     for (int k = -R; k <= R; k++)
         sum += weights[k + R] = expl(-k * k / (2 * sigma * sigma));
@@ -145,7 +132,7 @@ static bool is_alpha(const picture *a, int64_t k) { return picture_is_alpha(a, k
 
 START_TEST(curves_leave_alpha_alone)
 {
-    const imgpar_dtype dtype = dtypes[_i / 4];
+    const imgpar_dtype dtype = written_dtypes[_i / 4];
     const int channels = _i % 4 + 1;
     picture a = levels(dtype, channels, 13), want = picture_copy(&a);
     real full = dtype_full(dtype), lo = full, hi = 0;
@@ -186,7 +173,7 @@ static int64_t at_most(const picture *a, int64_t c, real v)
 
 START_TEST(equalized_levels)
 {
-    const imgpar_dtype dtype = dtypes[_i];
+    const imgpar_dtype dtype = written_dtypes[_i];
     picture a = levels(dtype, 3, 17), want = picture_copy(&a);
     for (int64_t k = 0; k < picture_count(&a); k++)
         a.v[k] = floorl(a.v[k] * a.v[k] / dtype_full(dtype)); /* dark ones more often */
@@ -222,7 +209,7 @@ START_TEST(the_threshold_of_otsu)
     picture a = levels(IMGPAR_U8, 1, 19);
     for (int64_t k = 0; k < picture_count(&a); k++)
         a.v[k] = k % 3 ? 40 + floorl(a.v[k] / 8) : 150 + floorl(a.v[k] / 4);
-    imgpar_array *in = picture_array(ctx, &a), *level = imgpar_otsu(in);
+    imgpar_array *in = picture_array(written_context, &a), *level = imgpar_otsu(in);
     int64_t got = -1;
     real best = 0;
     ck_assert_msg(imgpar_array_read(level, &got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(level));
@@ -237,7 +224,7 @@ END_TEST
 
 START_TEST(thresholds_by_what_is_around)
 {
-    const imgpar_dtype dtype = dtypes[_i];
+    const imgpar_dtype dtype = written_dtypes[_i];
     picture a = levels(dtype, 1, 23), want = picture_copy(&a);
     const real full = dtype_full(dtype), offset = full * 0.0503L;
     for (int64_t y = 0; y < H; y++)
@@ -261,7 +248,7 @@ END_TEST
 
 START_TEST(saturation_is_what_differs_from_gray)
 {
-    const imgpar_dtype dtype = dtypes[_i / 2];
+    const imgpar_dtype dtype = written_dtypes[_i / 2];
     picture a = levels(dtype, 3 + _i % 2, 29), want = picture_copy(&a);
     for (int64_t k = 0; k < picture_count(&a); k++) {
         const real *p = &a.v[k - k % a.c];
@@ -371,7 +358,7 @@ static void rgb_of_hsv(const real *hsv, real *rgb)
 START_TEST(hues_and_back)
 {
     static const real of_hsv[3] = { 360, 1, 1 }, of_rgb[3] = { 1, 1, 1 };
-    picture a = many_colours(dtypes[_i]), hsv = told_by(hsv_of, &a, A_PART, of_hsv);
+    picture a = many_colours(written_dtypes[_i]), hsv = told_by(hsv_of, &a, A_PART, of_hsv);
     picture floats = as_floats(&hsv), rgb = told_by(rgb_of_hsv, &floats, A_PART, of_rgb);
     expect_told("rgb_to_hsv($1)", &a, &hsv);
     expect_told("hsv_to_rgb($1)", &floats, &rgb);
@@ -470,7 +457,7 @@ static void rgb_of_lab(const real *lab, real *rgb)
 START_TEST(lightness_and_back)
 {
     static const real all[3] = { 1, 1, 1 };
-    picture a = many_colours(dtypes[_i]), lab = told_by(lab_of, &a, OF_LAB, all);
+    picture a = many_colours(written_dtypes[_i]), lab = told_by(lab_of, &a, OF_LAB, all);
     picture floats = as_floats(&lab), rgb = told_by(rgb_of_lab, &floats, FROM_LAB, all);
     expect_told("rgb_to_lab($1)", &a, &lab);
     expect_told("lab_to_rgb($1)", &floats, &rgb);
@@ -526,7 +513,7 @@ static void turn(const picture *a, picture *out)
 
 START_TEST(quarter_turns)
 {
-    picture a = levels(dtypes[_i], 3, 37), turned[4];
+    picture a = levels(written_dtypes[_i], 3, 37), turned[4];
     turned[0] = picture_copy(&a);
     for (int k = 1; k < 4; k++) {
         turned[k] = picture_new(a.dtype, k % 2 ? W : H, k % 2 ? H : W, 3);
@@ -558,7 +545,7 @@ static real between(const picture *a, real y, real x, int64_t c)
 START_TEST(a_turn_by_any_angle)
 {
     const real angle = 30 * 3.14159265358979323846264L / 180, p = cosl(angle), q = sinl(angle);
-    picture a = levels(dtypes[_i], 3, 41);
+    picture a = levels(written_dtypes[_i], 3, 41);
     for (int expand = 0; expand < 2; expand++) {
         int64_t w = expand ? (int64_t)ceill(W * p + H * q) : W, h = expand ? (int64_t)ceill(W * q + H * p) : H;
         picture want = picture_new(a.dtype, h, w, 3);
@@ -577,7 +564,7 @@ END_TEST
 /* Porter and Duff's over, alpha not multiplied in; where there is none, pixels are opaque. */
 START_TEST(a_picture_over_another)
 {
-    const imgpar_dtype dtype = dtypes[_i / 4];
+    const imgpar_dtype dtype = written_dtypes[_i / 4];
     const int of_base = _i % 2 ? 4 : 3, of_image = _i / 2 % 2 ? 4 : 3;
     const real full = dtype_full(dtype);
     picture base = levels(dtype, of_base, 43), image = picture_new(dtype, 9, 12, of_image), want = picture_copy(&base);
@@ -615,15 +602,15 @@ START_TEST(functions_of_numbers)
             other[y][x] = special[y];
         }
     const int64_t shape[] = { N, N };
-    imgpar_array *in[] = { imgpar_array_from_data(ctx, IMGPAR_F32, 2, shape, all),
-                           imgpar_array_from_data(ctx, IMGPAR_F32, 2, shape, other) };
+    imgpar_array *in[] = { imgpar_array_from_data(written_context, IMGPAR_F32, 2, shape, all),
+                           imgpar_array_from_data(written_context, IMGPAR_F32, 2, shape, other) };
     static const char *const texts[] = { "sign($1)", "cast(isnan($1), f32)", "cast(isinf($1), f32)",
                                          "cast(isfinite($1), f32)", "hypot($1, $2)" };
     for (int t = 0; t < 5; t++)
         for (int way = 0; way < 2; way++) {
             float got[N][N];
-            ck_assert_int_eq(imgpar_context_set(ctx, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
-            imgpar_array *a = imgpar_apply(ctx, texts[t], in, 2);
+            ck_assert_int_eq(imgpar_context_set(written_context, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
+            imgpar_array *a = imgpar_apply(written_context, texts[t], in, 2);
             ck_assert_msg(imgpar_array_read(a, got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(a));
             imgpar_array_release(a);
             for (int k = 0; k < N * N; k++) {
@@ -660,7 +647,7 @@ static const struct {
 START_TEST(a_message_names_the_row)
 {
     picture a = levels(IMGPAR_U8, 1, 47);
-    imgpar_array *in = picture_array(ctx, &a), *out = imgpar_apply(ctx, wrong[_i].text, &in, 1);
+    imgpar_array *in = picture_array(written_context, &a), *out = imgpar_apply(written_context, wrong[_i].text, &in, 1);
     ck_assert_msg(strstr(imgpar_array_message(out), wrong[_i].message) != NULL, "%s", imgpar_array_message(out));
     imgpar_array_release(out);
     imgpar_array_release(in);
@@ -701,31 +688,24 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("written");
-    TCase *tc = tcase_create("written");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_loop_test(tc, openings_and_closings, 0, N_DTYPES);
-    tcase_add_loop_test(tc, an_unsharp_mask, 0, N_DTYPES);
-    tcase_add_loop_test(tc, curves_leave_alpha_alone, 0, 4 * N_DTYPES);
+    TCase *tc = written_case();
+    tcase_add_loop_test(tc, openings_and_closings, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, an_unsharp_mask, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, curves_leave_alpha_alone, 0, 4 * WRITTEN_DTYPES);
     tcase_add_test(tc, a_flat_image_stays_flat);
     tcase_add_loop_test(tc, equalized_levels, 0, 2);
     tcase_add_test(tc, the_threshold_of_otsu);
-    tcase_add_loop_test(tc, thresholds_by_what_is_around, 0, N_DTYPES);
-    tcase_add_loop_test(tc, saturation_is_what_differs_from_gray, 0, 2 * N_DTYPES);
-    tcase_add_loop_test(tc, hues_and_back, 0, N_DTYPES);
+    tcase_add_loop_test(tc, thresholds_by_what_is_around, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, saturation_is_what_differs_from_gray, 0, 2 * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, hues_and_back, 0, WRITTEN_DTYPES);
     tcase_add_test(tc, every_hue);
-    tcase_add_loop_test(tc, lightness_and_back, 0, N_DTYPES);
+    tcase_add_loop_test(tc, lightness_and_back, 0, WRITTEN_DTYPES);
     tcase_add_test(tc, known_colours);
-    tcase_add_loop_test(tc, quarter_turns, 0, N_DTYPES);
-    tcase_add_loop_test(tc, a_turn_by_any_angle, 0, N_DTYPES);
-    tcase_add_loop_test(tc, a_picture_over_another, 0, 4 * N_DTYPES);
+    tcase_add_loop_test(tc, quarter_turns, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, a_turn_by_any_angle, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, a_picture_over_another, 0, 4 * WRITTEN_DTYPES);
     tcase_add_test(tc, functions_of_numbers);
     tcase_add_loop_test(tc, a_message_names_the_row, 0, (int)(sizeof wrong / sizeof *wrong));
     tcase_add_test(tc, every_written_row_is_tested);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return written_run("written", tc);
 }

@@ -3,7 +3,6 @@
  * Rows of cameras and lenses (ops/written_camera.def), and measures of how alike two pictures are, against plain loops
  * in long double.
  */
-#include "held.h"
 #include "tier.h"
 #include "written.h"
 
@@ -15,24 +14,12 @@
 
 enum { H = 19, W = 22 };
 
-static imgpar_context *ctx;
-
-static void set_up(void)
-{
-    hold_driver();
-    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
-}
-static void tear_down(void) { imgpar_context_release(ctx); }
-
-static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_U16, IMGPAR_F32 };
-enum { N_DTYPES = 3 };
-
 /* The device computes bytes, of the rest only in the full tier. */
 static void expect(const char *text, const picture *const *in, int n, picture *want, real slack)
 {
     for (int64_t k = 0; k < picture_count(want); k++)
         want->slack[k] = slack;
-    written_expect(ctx, text, in, n, want, in[0]->dtype == IMGPAR_U8 || test_tier_is_full());
+    written_expect(text, in, n, want, in[0]->dtype == IMGPAR_U8 || test_tier_is_full());
 }
 
 /* ---- a mosaic -------------------------------------------------------------------------------- */
@@ -86,7 +73,7 @@ static real malvar(const picture *a, const char *pattern, int64_t y, int64_t x, 
 
 START_TEST(mosaics)
 {
-    const imgpar_dtype dtype = dtypes[_i / 4];
+    const imgpar_dtype dtype = written_dtypes[_i / 4];
     const char *pattern = patterns[_i % 4];
     picture a = written_levels(dtype, H, W, 1, 5);
     picture smooth = picture_new(dtype, H, W, 3), want = picture_new(dtype, H, W, 3);
@@ -119,7 +106,7 @@ START_TEST(a_mosaic_of_a_slope)
         want.v[k] = a.v[k / 3];
         want.slack[k] = is_inside ? 0 : 1000;
     }
-    written_expect(ctx, "demosaic($1)", (const picture *const[]){ &a }, 1, &want, false);
+    written_expect("demosaic($1)", (const picture *const[]){ &a }, 1, &want, false);
     picture_free(&a);
     picture_free(&want);
 }
@@ -136,7 +123,7 @@ static int bayer(int n, int64_t y, int64_t x)
 
 START_TEST(few_tones)
 {
-    const imgpar_dtype dtype = dtypes[_i / 4];
+    const imgpar_dtype dtype = written_dtypes[_i / 4];
     const int channels = _i % 4 + 1;
     const real full = dtype_full(dtype);
     picture a = written_levels(dtype, H, W, channels, 6), want = picture_copy(&a), two = picture_copy(&a);
@@ -158,7 +145,7 @@ END_TEST
 
 START_TEST(a_lens)
 {
-    const imgpar_dtype dtype = dtypes[_i];
+    const imgpar_dtype dtype = written_dtypes[_i];
     picture a = written_levels(dtype, H, W, 3, 7), want = picture_copy(&a);
     const real u = (W - 1) / 2.0L, v = (H - 1) / 2.0L;
     for (int64_t k = 0; k < picture_count(&a); k++) {
@@ -206,7 +193,7 @@ static real similarity(const picture *a, const picture *b, int64_t y, int64_t x,
 
 START_TEST(how_alike_two_pictures_are)
 {
-    const imgpar_dtype dtype = dtypes[_i];
+    const imgpar_dtype dtype = written_dtypes[_i];
     const real full = dtype_full(dtype);
     picture a = written_levels(dtype, H, W, 3, 8), b = written_levels(dtype, H, W, 3, 9);
     real squares = 0, all = 0, inside = 0;
@@ -259,9 +246,9 @@ START_TEST(what_cannot_be_compared_is_told)
           "demosaic: a is [9, 1, 1] u8; it must be of 1 channel and at least 2 x 2" },
     };
     picture a = written_levels(IMGPAR_U8, H, W, 3, 11);
-    imgpar_array *in = picture_array(ctx, &a);
+    imgpar_array *in = picture_array(written_context, &a);
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
-        imgpar_array *out = imgpar_apply(ctx, wrong[k].text, &in, 1);
+        imgpar_array *out = imgpar_apply(written_context, wrong[k].text, &in, 1);
         ck_assert_msg(strstr(imgpar_array_message(out), wrong[k].message) != NULL, "%s", imgpar_array_message(out));
         imgpar_array_release(out);
     }
@@ -279,9 +266,9 @@ END_TEST
 START_TEST(a_mosaic_as_a_matrix)
 {
     picture a = written_levels(IMGPAR_U16, H, W, 1, 12);
-    imgpar_array *in = picture_array(ctx, &a), *flat = imgpar_apply(ctx, "squeeze($1)", &in, 1);
+    imgpar_array *in = picture_array(written_context, &a), *flat = imgpar_apply(written_context, "squeeze($1)", &in, 1);
     imgpar_array *both[] = { in, flat },
-                 *off = imgpar_apply(ctx, "maxval(absdiff(demosaic($1), demosaic($2)))", both, 2);
+                 *off = imgpar_apply(written_context, "maxval(absdiff(demosaic($1), demosaic($2)))", both, 2);
     int32_t most = -1;
     ck_assert_msg(imgpar_array_read(off, &most, imgpar_dtype_size(IMGPAR_U16)) == IMGPAR_OK, "%s",
                   imgpar_array_message(off));
@@ -299,7 +286,7 @@ START_TEST(local_binary_patterns)
 {
     static const int around[8][2] = { { 0, 1 },  { -1, 1 }, { -1, 0 }, { -1, -1 },
                                       { 0, -1 }, { 1, -1 }, { 1, 0 },  { 1, 1 } };
-    const imgpar_dtype dtype = dtypes[_i / 4];
+    const imgpar_dtype dtype = written_dtypes[_i / 4];
     const int channels = _i % 4 + 1, n = channels - (channels % 2 == 0 && dtype != IMGPAR_F32);
     picture a = written_levels(dtype, H, W, channels, 10), want = picture_new(IMGPAR_U8, H, W, n);
     for (int64_t k = 0; k < picture_count(&want); k++)
@@ -316,21 +303,14 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("written_camera");
-    TCase *tc = tcase_create("camera");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_loop_test(tc, mosaics, 0, 4 * N_DTYPES);
+    TCase *tc = written_case();
+    tcase_add_loop_test(tc, mosaics, 0, 4 * WRITTEN_DTYPES);
     tcase_add_test(tc, a_mosaic_of_a_slope);
-    tcase_add_loop_test(tc, few_tones, 0, 4 * N_DTYPES);
-    tcase_add_loop_test(tc, a_lens, 0, N_DTYPES);
-    tcase_add_loop_test(tc, how_alike_two_pictures_are, 0, N_DTYPES);
+    tcase_add_loop_test(tc, few_tones, 0, 4 * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, a_lens, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, how_alike_two_pictures_are, 0, WRITTEN_DTYPES);
     tcase_add_test(tc, what_cannot_be_compared_is_told);
     tcase_add_test(tc, a_mosaic_as_a_matrix);
-    tcase_add_loop_test(tc, local_binary_patterns, 0, 4 * N_DTYPES);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    tcase_add_loop_test(tc, local_binary_patterns, 0, 4 * WRITTEN_DTYPES);
+    return written_run("written_camera", tc);
 }

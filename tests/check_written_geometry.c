@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Frames, and positions by a formula (ops/written_geometry.def), against plain loops in long double. */
-#include "held.h"
 #include "tier.h"
 #include "written.h"
 
@@ -12,24 +11,12 @@
 
 enum { H = 19, W = 26 };
 
-static imgpar_context *ctx;
-
-static void set_up(void)
-{
-    hold_driver();
-    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
-}
-static void tear_down(void) { imgpar_context_release(ctx); }
-
-static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_U16, IMGPAR_F32 };
-enum { N_DTYPES = 3 };
-
 /* The device computes bytes, of the rest only in the full tier. */
 static void expect(const char *text, const picture *a, picture *want, real slack)
 {
     for (int64_t k = 0; k < picture_count(want); k++)
         want->slack[k] = slack;
-    written_expect(ctx, text, &a, 1, want, a->dtype == IMGPAR_U8 || test_tier_is_full());
+    written_expect(text, &a, 1, want, a->dtype == IMGPAR_U8 || test_tier_is_full());
 }
 
 /* Of noise, in which a position's last place is much. */
@@ -49,7 +36,7 @@ enum { N_ANCHORS = sizeof anchors / sizeof *anchors };
 
 START_TEST(extents)
 {
-    const imgpar_dtype dtype = dtypes[_i % N_DTYPES];
+    const imgpar_dtype dtype = written_dtypes[_i % WRITTEN_DTYPES];
     const int channels = _i % 4 + 1;
     picture a = written_levels(dtype, H, W, channels, 3), want = picture_new(dtype, 12, 31, channels);
     picture repeated = picture_new(dtype, 12, 31, channels);
@@ -74,7 +61,7 @@ END_TEST
 START_TEST(squares_of_one_colour)
 {
     static const int sizes[] = { 1, 2, 5, 40 };
-    const imgpar_dtype dtype = dtypes[_i / 4];
+    const imgpar_dtype dtype = written_dtypes[_i / 4];
     const int n = sizes[_i % 4];
     picture a = written_levels(dtype, H, W, 3, 4), want = picture_copy(&a);
     for (int64_t k = 0; k < picture_count(&a); k++) {
@@ -99,7 +86,7 @@ static const real pi = 3.14159265358979323846264338327950288L;
 
 START_TEST(a_swirl)
 {
-    const imgpar_dtype dtype = dtypes[_i];
+    const imgpar_dtype dtype = written_dtypes[_i];
     picture a = written_levels(dtype, H, W, 3, 5), want = picture_copy(&a), near = picture_copy(&a);
     const real u = (W - 1) / 2.0L, v = (H - 1) / 2.0L;
     for (int64_t k = 0; k < picture_count(&a); k++) {
@@ -121,7 +108,7 @@ END_TEST
 START_TEST(polar_coordinates)
 {
     enum { COLUMNS = 14, ROWS = 40 };
-    const imgpar_dtype dtype = dtypes[_i];
+    const imgpar_dtype dtype = written_dtypes[_i];
     picture a = written_levels(dtype, H, W, 3, 6);
     picture linear = picture_new(dtype, ROWS, COLUMNS, 3), logs = picture_new(dtype, ROWS, COLUMNS, 3);
     picture whole = picture_new(dtype, 60, 10, 3);
@@ -162,7 +149,7 @@ static real rolled_up(const picture *a, real row, real column, int64_t c)
 START_TEST(polar_coordinates_rolled_up)
 {
     enum { SIDE = 23 };
-    const imgpar_dtype dtype = dtypes[_i];
+    const imgpar_dtype dtype = written_dtypes[_i];
     picture a = written_levels(dtype, H, W, 3, 7);
     picture linear = picture_new(dtype, SIDE, SIDE, 3), logs = picture_new(dtype, SIDE, SIDE, 3);
     for (int64_t k = 0; k < picture_count(&linear); k++) {
@@ -199,9 +186,9 @@ START_TEST(what_is_small_or_flat)
         { "squeeze(swirl(crop($1, 3, 3, 9, 2), 90))", 2, 9 },
     };
     picture a = written_levels(IMGPAR_U8, H, W, 1, 8);
-    imgpar_array *in = picture_array(ctx, &a);
+    imgpar_array *in = picture_array(written_context, &a);
     for (size_t k = 0; k < sizeof flat / sizeof *flat; k++) {
-        imgpar_array *out = imgpar_apply(ctx, flat[k].text, &in, 1);
+        imgpar_array *out = imgpar_apply(written_context, flat[k].text, &in, 1);
         imgpar_info info = { .struct_size = sizeof info };
         ck_assert_msg(imgpar_array_info(out, &info) == IMGPAR_OK, "%s", imgpar_array_message(out));
         ck_assert_msg(info.rank == 2 && info.shape[0] == flat[k].h && info.shape[1] == flat[k].w, "%s", flat[k].text);
@@ -215,19 +202,12 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("written_geometry");
-    TCase *tc = tcase_create("geometry");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
+    TCase *tc = written_case();
     tcase_add_loop_test(tc, extents, 0, N_ANCHORS);
-    tcase_add_loop_test(tc, squares_of_one_colour, 0, 4 * N_DTYPES);
-    tcase_add_loop_test(tc, a_swirl, 0, N_DTYPES);
-    tcase_add_loop_test(tc, polar_coordinates, 0, N_DTYPES);
-    tcase_add_loop_test(tc, polar_coordinates_rolled_up, 0, N_DTYPES);
+    tcase_add_loop_test(tc, squares_of_one_colour, 0, 4 * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, a_swirl, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, polar_coordinates, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, polar_coordinates_rolled_up, 0, WRITTEN_DTYPES);
     tcase_add_test(tc, what_is_small_or_flat);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return written_run("written_geometry", tc);
 }

@@ -2,7 +2,6 @@
 /*
  * Masks, frames, warps and measures of two pictures (ops/written_shapes.def) against plain loops in long double.
  */
-#include "held.h"
 #include "tier.h"
 #include "written.h"
 
@@ -15,23 +14,11 @@
 enum { H = 23, W = 31 };
 #define PI 3.14159265358979323846264338327950288L
 
-static imgpar_context *ctx;
-
-static void set_up(void)
-{
-    hold_driver();
-    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
-}
-static void tear_down(void) { imgpar_context_release(ctx); }
-
-static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_U16, IMGPAR_F32 };
-enum { N_DTYPES = 3 };
-
 static void expect(const char *text, const picture *const *in, int n, picture *want, real slack, bool on_device)
 {
     for (int64_t k = 0; k < picture_count(want); k++)
         want->slack[k] = slack;
-    written_expect(ctx, text, in, n, want, on_device || test_tier_is_full());
+    written_expect(text, in, n, want, on_device || test_tier_is_full());
 }
 
 /* ---- masks ----------------------------------------------------------------------------------- */
@@ -103,7 +90,7 @@ END_TEST
 /* Boxes of whole pixels: 31 x 23 is made 4 times as large and cut, or put into a frame. */
 START_TEST(frames)
 {
-    const imgpar_dtype dtype = dtypes[_i];
+    const imgpar_dtype dtype = written_dtypes[_i];
     picture a = written_levels(dtype, H, W, 3, 3);
     picture covered = picture_new(dtype, 4 * H, 100, 3), contained = picture_new(dtype, 4 * H + 9, 4 * W, 3);
     for (int64_t k = 0; k < picture_count(&covered); k++)
@@ -147,8 +134,8 @@ enum { N_WARPS = sizeof warps / sizeof *warps };
 
 START_TEST(warps_by_matrices)
 {
-    const int row = _i / N_DTYPES;
-    const imgpar_dtype dtype = dtypes[_i % N_DTYPES];
+    const int row = _i / WRITTEN_DTYPES;
+    const imgpar_dtype dtype = written_dtypes[_i % WRITTEN_DTYPES];
     const real full = dtype_full(dtype);
     picture a = written_levels(dtype, H, W, 3, 5), want = picture_new(dtype, warps[row].h, warps[row].w, 3);
     for (int64_t k = 0; k < picture_count(&a); k++) /* slopes, which forgive what positions in f32 miss */
@@ -174,7 +161,8 @@ START_TEST(matrices_that_do_not_move_are_told)
     };
     picture a = written_levels(IMGPAR_U8, H, W, 1, 7);
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
-        imgpar_array *in = picture_array(ctx, &a), *out = imgpar_apply(ctx, wrong[k][0], &in, 1);
+        imgpar_array *in = picture_array(written_context, &a),
+                     *out = imgpar_apply(written_context, wrong[k][0], &in, 1);
         ck_assert_msg(strstr(imgpar_array_message(out), wrong[k][1]) != NULL, "%s", imgpar_array_message(out));
         imgpar_array_release(out);
         imgpar_array_release(in);
@@ -187,7 +175,7 @@ END_TEST
 
 START_TEST(how_alike_two_pictures_are)
 {
-    const imgpar_dtype dtype = dtypes[_i];
+    const imgpar_dtype dtype = written_dtypes[_i];
     picture a = written_levels(dtype, H, W, 3, 9), b = written_levels(dtype, H, W, 3, 10);
     real squares = 0, sizes = 0;
     for (int64_t k = 0; k < picture_count(&a); k++) {
@@ -207,18 +195,11 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("written_shapes");
-    TCase *tc = tcase_create("shapes");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
+    TCase *tc = written_case();
     tcase_add_loop_test(tc, masks_by_their_formulas, 0, N_MASKS);
-    tcase_add_loop_test(tc, frames, 0, N_DTYPES);
-    tcase_add_loop_test(tc, warps_by_matrices, 0, N_WARPS * N_DTYPES);
+    tcase_add_loop_test(tc, frames, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, warps_by_matrices, 0, N_WARPS * WRITTEN_DTYPES);
     tcase_add_test(tc, matrices_that_do_not_move_are_told);
-    tcase_add_loop_test(tc, how_alike_two_pictures_are, 0, N_DTYPES);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    tcase_add_loop_test(tc, how_alike_two_pictures_are, 0, WRITTEN_DTYPES);
+    return written_run("written_shapes", tc);
 }

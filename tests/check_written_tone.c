@@ -3,7 +3,6 @@
  * Tone and colour (ops/written_tone.def) against the formulas that their sources give, pixel by pixel in long double,
  * of shares of white.
  */
-#include "held.h"
 #include "tier.h"
 #include "written.h"
 
@@ -16,22 +15,10 @@
 enum { H = 19, W = 23 };
 #define PI 3.14159265358979323846264338327950288L
 
-static imgpar_context *ctx;
-
-static void set_up(void)
-{
-    hold_driver();
-    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
-}
-static void tear_down(void) { imgpar_context_release(ctx); }
-
-static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_U16, IMGPAR_F32 };
-enum { N_DTYPES = 3 };
-
 /* The device computes RGB only, in the quick tier of bytes. */
 static void expect(const char *text, const picture *const *in, int n, const picture *want)
 {
-    written_expect(ctx, text, in, n, want, in[0]->c == 3 && (in[0]->dtype == IMGPAR_U8 || test_tier_is_full()));
+    written_expect(text, in, n, want, in[0]->c == 3 && (in[0]->dtype == IMGPAR_U8 || test_tier_is_full()));
 }
 
 static void allow(picture *want, real slack)
@@ -172,8 +159,8 @@ static void expect_pixelwise(int row, imgpar_dtype dtype, int channels, bool as_
 
 START_TEST(tones_and_colours)
 {
-    const bool as_floats = _i == N_DTYPES;
-    const imgpar_dtype dtype = dtypes[_i % N_DTYPES];
+    const bool as_floats = _i == WRITTEN_DTYPES;
+    const imgpar_dtype dtype = written_dtypes[_i % WRITTEN_DTYPES];
     for (int row = 0; row < N_PIXELWISE; row++)
         for (int channels = 1; channels <= 4; channels += dtype == IMGPAR_F32 ? 2 : 1)
             if (pixelwise[row].takes & 1 << (channels - 1 + channels % 2))
@@ -314,8 +301,8 @@ enum { N_SPACES = sizeof spaces / sizeof *spaces };
 
 START_TEST(colour_spaces_and_back)
 {
-    const int row = _i / N_DTYPES;
-    const imgpar_dtype dtype = dtypes[_i % N_DTYPES];
+    const int row = _i / WRITTEN_DTYPES;
+    const imgpar_dtype dtype = written_dtypes[_i % WRITTEN_DTYPES];
     if (strncmp(spaces[row].there, "lab", 3) == 0 && dtype != IMGPAR_F32) return; /* of floats only */
     picture a = written_levels(dtype, H, W, 3 + _i % 2, 5);
     for (int64_t k = 0; k < 27 * a.c; k++) /* all of black, middle and white */
@@ -359,7 +346,7 @@ START_TEST(numbers_far_from_white)
             want.v[c] = far[k].want[c];
         }
         allow(&want, 1e-4L);
-        written_expect(ctx, far[k].text, (const picture *const[]){ &a }, 1, &want, false);
+        written_expect(far[k].text, (const picture *const[]){ &a }, 1, &want, false);
         picture_free(&a);
         picture_free(&want);
     }
@@ -426,7 +413,7 @@ START_TEST(differences_of_colours)
                                      { 6.7747L, -0.2908L, -2.4247L, 5.8714L, -0.0985L, -2.2286L, 0.6377L } };
     for (size_t k = 0; k < sizeof known / sizeof *known; k++)
         ck_assert_msg(fabsl(difference(known[k], known[k] + 3) - known[k][6]) < 1e-4L, "row %zu", k);
-    const imgpar_dtype dtype = dtypes[_i];
+    const imgpar_dtype dtype = written_dtypes[_i];
     const real full = dtype_full(dtype);
     picture a = written_levels(dtype, H, W, 3, 7), b = written_levels(dtype, H, W, 3, 8);
     picture want = picture_new(IMGPAR_F32, H, W, 1);
@@ -467,7 +454,7 @@ static real percentile(const real *sorted, int64_t n, real p)
 
 START_TEST(levels_past_the_outermost)
 {
-    const imgpar_dtype dtype = dtypes[_i / 4];
+    const imgpar_dtype dtype = written_dtypes[_i / 4];
     const int channels = _i % 4 + 1, n = channels - (channels % 2 == 0 && dtype != IMGPAR_F32);
     const real full = dtype_full(dtype);
     picture a = written_levels(dtype, H, W, channels, 11), want = picture_copy(&a);
@@ -491,7 +478,7 @@ END_TEST
 
 START_TEST(a_gray_world)
 {
-    const imgpar_dtype dtype = dtypes[_i / 2];
+    const imgpar_dtype dtype = written_dtypes[_i / 2];
     const int channels = 3 + _i % 2;
     picture a = written_levels(dtype, H, W, channels, 13), want = picture_copy(&a);
     real means[3] = { 0, 0, 0 };
@@ -510,7 +497,7 @@ END_TEST
 
 START_TEST(dark_corners)
 {
-    const imgpar_dtype dtype = dtypes[_i / 4];
+    const imgpar_dtype dtype = written_dtypes[_i / 4];
     const int channels = _i % 4 + 1;
     picture a = written_levels(dtype, H, W, channels, 17), want = picture_copy(&a);
     for (int64_t k = 0; k < picture_count(&a); k++) {
@@ -577,7 +564,7 @@ static void expect_mode(int mode, imgpar_dtype dtype, int of_base, int of_top)
     allow(&want, dtype == IMGPAR_F32 ? 1e-5L : 1);
     /* one mode is enough for the device in the quick tier */
     const bool on_device = dtype == IMGPAR_U8 && of_base == 4 && of_top == 4 && (mode == 9 || test_tier_is_full());
-    written_expect(ctx, text, (const picture *const[]){ &base, &top }, 2, &want, on_device);
+    written_expect(text, (const picture *const[]){ &base, &top }, 2, &want, on_device);
     picture_free(&base);
     picture_free(&top);
     picture_free(&want);
@@ -586,32 +573,25 @@ static void expect_mode(int mode, imgpar_dtype dtype, int of_base, int of_top)
 START_TEST(blend_modes)
 {
     for (int mode = 0; mode < N_MODES; mode++) {
-        expect_mode(mode, dtypes[_i], 3, 3);
-        if (dtypes[_i] == IMGPAR_F32) continue; /* data, which has no alpha */
-        expect_mode(mode, dtypes[_i], 4, 4);
-        expect_mode(mode, dtypes[_i], 3, 4);
-        expect_mode(mode, dtypes[_i], 2, 1);
+        expect_mode(mode, written_dtypes[_i], 3, 3);
+        if (written_dtypes[_i] == IMGPAR_F32) continue; /* data, which has no alpha */
+        expect_mode(mode, written_dtypes[_i], 4, 4);
+        expect_mode(mode, written_dtypes[_i], 3, 4);
+        expect_mode(mode, written_dtypes[_i], 2, 1);
     }
 }
 END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("written_tone");
-    TCase *tc = tcase_create("tone");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_loop_test(tc, tones_and_colours, 0, N_DTYPES + 1);
-    tcase_add_loop_test(tc, colour_spaces_and_back, 0, N_SPACES * N_DTYPES);
+    TCase *tc = written_case();
+    tcase_add_loop_test(tc, tones_and_colours, 0, WRITTEN_DTYPES + 1);
+    tcase_add_loop_test(tc, colour_spaces_and_back, 0, N_SPACES * WRITTEN_DTYPES);
     tcase_add_test(tc, numbers_far_from_white);
-    tcase_add_loop_test(tc, differences_of_colours, 0, N_DTYPES);
-    tcase_add_loop_test(tc, levels_past_the_outermost, 0, 4 * N_DTYPES);
-    tcase_add_loop_test(tc, a_gray_world, 0, 2 * N_DTYPES);
-    tcase_add_loop_test(tc, dark_corners, 0, 4 * N_DTYPES);
-    tcase_add_loop_test(tc, blend_modes, 0, N_DTYPES);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    tcase_add_loop_test(tc, differences_of_colours, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, levels_past_the_outermost, 0, 4 * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, a_gray_world, 0, 2 * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, dark_corners, 0, 4 * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, blend_modes, 0, WRITTEN_DTYPES);
+    return written_run("written_tone", tc);
 }

@@ -2,7 +2,6 @@
 /*
  * What neighbourhoods tell (ops/written_windows.def) against plain loops in long double, each by the definition.
  */
-#include "held.h"
 #include "tier.h"
 #include "written.h"
 
@@ -14,24 +13,12 @@
 
 enum { H = 17, W = 22, MOST = 4 };
 
-static imgpar_context *ctx;
-
-static void set_up(void)
-{
-    hold_driver();
-    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
-}
-static void tear_down(void) { imgpar_context_release(ctx); }
-
-static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_U16, IMGPAR_F32 };
-enum { N_DTYPES = 3 };
-
 /* The device computes RGB only, in the quick tier of bytes. */
 static void expect(const char *text, const picture *const *in, int n, picture *want, real slack)
 {
     for (int64_t k = 0; k < picture_count(want); k++)
         want->slack[k] = slack;
-    written_expect(ctx, text, in, n, want, in[0]->c == 3 && (in[0]->dtype == IMGPAR_U8 || test_tier_is_full()));
+    written_expect(text, in, n, want, in[0]->c == 3 && (in[0]->dtype == IMGPAR_U8 || test_tier_is_full()));
 }
 
 static real a_level(imgpar_dtype dtype, real of_floats) { return dtype == IMGPAR_F32 ? of_floats : 1; }
@@ -69,7 +56,7 @@ enum { N_BORDERS = sizeof borders / sizeof *borders };
 
 START_TEST(a_bilateral_filter)
 {
-    const imgpar_dtype dtype = dtypes[_i / MOST];
+    const imgpar_dtype dtype = written_dtypes[_i / MOST];
     const int channels = _i % MOST + 1, n = channels - (channels % 2 == 0 && dtype != IMGPAR_F32);
     const real full = dtype_full(dtype), sigma = 1.2L, contrast = 0.15L;
     const imgpar_border border = borders[(_i + _i / MOST) % N_BORDERS].border;
@@ -124,7 +111,7 @@ static real patches_apart(const picture *a, int n, int64_t y, int64_t x, int dy,
 
 START_TEST(non_local_means)
 {
-    const imgpar_dtype dtype = dtypes[_i / MOST];
+    const imgpar_dtype dtype = written_dtypes[_i / MOST];
     const int channels = _i % MOST + 1, n = channels - (channels % 2 == 0 && dtype != IMGPAR_F32);
     picture a = scene(dtype, channels, 5), want = picture_copy(&a);
     for (int64_t k = 0; k < picture_count(&a); k += channels) {
@@ -165,7 +152,7 @@ static picture box(const picture *like, int radius, const picture *p, const pict
 /* He, Sun and Tang 2010, algorithm 1. */
 START_TEST(a_guided_filter)
 {
-    const imgpar_dtype dtype = dtypes[_i];
+    const imgpar_dtype dtype = written_dtypes[_i];
     const real full = dtype_full(dtype);
     picture a = scene(dtype, 3, 7), guide = scene(dtype, 3, 8), want = picture_copy(&a);
     for (int64_t k = 0; k < picture_count(&a); k++)
@@ -192,7 +179,7 @@ END_TEST
 /* The mean of the square of 3 x 3 whose brightness varies least; where two of them nearly tie, either is right. */
 START_TEST(a_kuwahara_filter)
 {
-    const imgpar_dtype dtype = dtypes[_i / MOST];
+    const imgpar_dtype dtype = written_dtypes[_i / MOST];
     const int channels = _i % MOST + 1, n = channels - (channels % 2 == 0 && dtype != IMGPAR_F32);
     static const real shares[] = { 0.299L, 0.587L, 0.114L };
     picture a = scene(dtype, channels, 21), want = picture_copy(&a);
@@ -227,7 +214,7 @@ START_TEST(a_kuwahara_filter)
             want.slack[p * channels + c] = second - least < 1e-6L ? dtype_full(dtype) : a_level(dtype, 0x1p-18L);
         }
     }
-    written_expect(ctx, "kuwahara($1, size=3)", (const picture *const[]){ &a }, 1, &want,
+    written_expect("kuwahara($1, size=3)", (const picture *const[]){ &a }, 1, &want,
                    channels == 3 && (dtype == IMGPAR_U8 || test_tier_is_full()));
     picture_free(&a);
     picture_free(&want);
@@ -274,8 +261,8 @@ static void expect_gradient(const char *name, const real m[9], imgpar_dtype dtyp
 START_TEST(first_derivatives)
 {
     static const real scharr[9] = { -3, 0, 3, -10, 0, 10, -3, 0, 3 }, prewitt[9] = { -1, 0, 1, -1, 0, 1, -1, 0, 1 };
-    expect_gradient("scharr", scharr, dtypes[_i / MOST], _i % MOST + 1);
-    expect_gradient("prewitt", prewitt, dtypes[_i / MOST], _i % MOST + 1);
+    expect_gradient("scharr", scharr, written_dtypes[_i / MOST], _i % MOST + 1);
+    expect_gradient("prewitt", prewitt, written_dtypes[_i / MOST], _i % MOST + 1);
 }
 END_TEST
 
@@ -283,7 +270,7 @@ START_TEST(second_derivatives_and_relief)
 {
     static const imgpar_dtype results[] = { IMGPAR_I16, IMGPAR_I32, IMGPAR_F32 };
     static const real laplace[9] = { 0, 1, 0, 1, -4, 1, 0, 1, 0 }, relief[9] = { -2, -1, 0, -1, 1, 1, 0, 1, 2 };
-    const imgpar_dtype dtype = dtypes[_i / MOST];
+    const imgpar_dtype dtype = written_dtypes[_i / MOST];
     const int channels = _i % MOST + 1;
     picture a = written_levels(dtype, H, W, channels, 10), want = of_type(results[_i / MOST], channels);
     picture raised = picture_copy(&a);
@@ -315,7 +302,7 @@ static real smooth(const picture *a, real sigma, int64_t k)
 
 START_TEST(differences_of_blurs)
 {
-    const imgpar_dtype dtype = dtypes[_i / 2];
+    const imgpar_dtype dtype = written_dtypes[_i / 2];
     const int channels = 3 + _i % 2;
     picture a = scene(dtype, channels, 11), want = of_type(IMGPAR_F32, channels);
     for (int64_t k = 0; k < picture_count(&a); k++)
@@ -345,7 +332,7 @@ static void of_square(const picture *a, int64_t k, int radius, real *mean, real 
 
 START_TEST(deviations_and_thresholds)
 {
-    const imgpar_dtype dtype = dtypes[_i / MOST];
+    const imgpar_dtype dtype = written_dtypes[_i / MOST];
     const int channels = _i % MOST + 1;
     const real full = dtype_full(dtype);
     picture a = scene(dtype, channels, 12);
@@ -376,7 +363,7 @@ END_TEST
 
 START_TEST(corners)
 {
-    const imgpar_dtype dtype = dtypes[_i];
+    const imgpar_dtype dtype = written_dtypes[_i];
     picture a = scene(dtype, 1, 13), tensor = of_type(IMGPAR_F32, 3);
     picture harris = of_type(IMGPAR_F32, 1), shi_tomasi = of_type(IMGPAR_F32, 1);
     for (int64_t k = 0; k < H * W; k++) {
@@ -407,7 +394,7 @@ END_TEST
 START_TEST(levels_of_pyramids)
 {
     static const real weights[5] = { 1, 4, 6, 4, 1 };
-    const imgpar_dtype dtype = dtypes[_i / MOST];
+    const imgpar_dtype dtype = written_dtypes[_i / MOST];
     const int channels = _i % MOST + 1, n = channels - (channels % 2 == 0 && dtype != IMGPAR_F32);
     picture a = scene(dtype, channels, 14), down = picture_new(dtype, (H + 1) / 2, (W + 1) / 2, channels);
     picture up = picture_new(dtype, 2 * H, 2 * W, channels);
@@ -455,7 +442,8 @@ static const char *const of_pictures[] = { "bilateral($1)", "nlmeans($1)",      
 START_TEST(pictures_with_alpha_stay_pictures)
 {
     picture a = scene(IMGPAR_U8, 4, 15);
-    imgpar_array *in = picture_array(ctx, &a), *out = imgpar_apply(ctx, of_pictures[_i], &in, 1);
+    imgpar_array *in = picture_array(written_context, &a),
+                 *out = imgpar_apply(written_context, of_pictures[_i], &in, 1);
     imgpar_info info = { .struct_size = sizeof info };
     ck_assert_msg(imgpar_array_info(out, &info) == IMGPAR_OK, "%s", imgpar_array_message(out));
     ck_assert_msg(info.space == IMGPAR_SPACE_SRGB && info.white == 255, "%s: space %d, white %g", of_pictures[_i],
@@ -468,24 +456,17 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("written_windows");
-    TCase *tc = tcase_create("windows");
-    tcase_add_checked_fixture(tc, set_up, tear_down);
-    tcase_add_loop_test(tc, a_bilateral_filter, 0, MOST * N_DTYPES);
-    tcase_add_loop_test(tc, non_local_means, 0, MOST * N_DTYPES);
-    tcase_add_loop_test(tc, a_guided_filter, 0, N_DTYPES);
-    tcase_add_loop_test(tc, a_kuwahara_filter, 0, MOST * N_DTYPES);
-    tcase_add_loop_test(tc, first_derivatives, 0, MOST * N_DTYPES);
-    tcase_add_loop_test(tc, second_derivatives_and_relief, 0, MOST * N_DTYPES);
-    tcase_add_loop_test(tc, differences_of_blurs, 0, 2 * N_DTYPES);
-    tcase_add_loop_test(tc, deviations_and_thresholds, 0, MOST * N_DTYPES);
-    tcase_add_loop_test(tc, corners, 0, N_DTYPES);
-    tcase_add_loop_test(tc, levels_of_pyramids, 0, MOST * N_DTYPES);
+    TCase *tc = written_case();
+    tcase_add_loop_test(tc, a_bilateral_filter, 0, MOST * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, non_local_means, 0, MOST * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, a_guided_filter, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, a_kuwahara_filter, 0, MOST * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, first_derivatives, 0, MOST * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, second_derivatives_and_relief, 0, MOST * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, differences_of_blurs, 0, 2 * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, deviations_and_thresholds, 0, MOST * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, corners, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, levels_of_pyramids, 0, MOST * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, pictures_with_alpha_stay_pictures, 0, sizeof of_pictures / sizeof *of_pictures);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int n_failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return written_run("written_windows", tc);
 }

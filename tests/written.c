@@ -1,9 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 #include "written.h"
 
-#include <check.h>
+#include "held.h"
+
 #include <math.h>
 #include <stdlib.h>
+
+imgpar_context *written_context;
+const imgpar_dtype written_dtypes[WRITTEN_DTYPES] = { IMGPAR_U8, IMGPAR_U16, IMGPAR_F32 };
+
+static void set_up(void)
+{
+    hold_driver();
+    ck_assert_int_eq(imgpar_context_new(NULL, &written_context), IMGPAR_OK);
+}
+
+static void tear_down(void) { imgpar_context_release(written_context); }
+
+TCase *written_case(void)
+{
+    TCase *tests = tcase_create("rows");
+    tcase_add_checked_fixture(tests, set_up, tear_down);
+    return tests;
+}
+
+int written_run(const char *suite_name, TCase *tests)
+{
+    Suite *suite = suite_create(suite_name);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int n_failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return n_failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
 
 picture written_levels(imgpar_dtype dtype, int64_t h, int64_t w, int64_t c, unsigned seed)
 {
@@ -47,15 +77,14 @@ static void expect_of_array(imgpar_array *a, const char *text, const picture *wa
     free(data);
 }
 
-void written_expect(imgpar_context *ctx, const char *text, const picture *const *in, int n, const picture *want,
-                    bool on_device)
+void written_expect(const char *text, const picture *const *in, int n, const picture *want, bool on_device)
 {
     imgpar_array *arrays[2];
     for (int k = 0; k < n; k++)
-        arrays[k] = picture_array(ctx, in[k]);
+        arrays[k] = picture_array(written_context, in[k]);
     for (int way = on_device ? 0 : 1; way < 2; way++) {
-        ck_assert_int_eq(imgpar_context_set(ctx, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
-        imgpar_array *a = imgpar_apply(ctx, text, arrays, (size_t)n);
+        ck_assert_int_eq(imgpar_context_set(written_context, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
+        imgpar_array *a = imgpar_apply(written_context, text, arrays, (size_t)n);
         expect_of_array(a, text, want, way ? "ref" : "device");
         imgpar_array_release(a);
     }

@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What tests of rows that are written in the language share: pictures of levels, and a text's value against what is
- * wanted, on the device and by the reference interpreter. */
+/* What tests of rows that are written in the language share: a context, pictures of levels, and a text's value against
+ * what is wanted, on the device and by the reference interpreter. */
 #ifndef IP_TESTS_WRITTEN_H
 #define IP_TESTS_WRITTEN_H
 
 #include "oracle.h"
+
+#include <check.h>
+
+extern imgpar_context *written_context; /* of the test that runs */
+enum { WRITTEN_DTYPES = 3 };
+extern const imgpar_dtype written_dtypes[WRITTEN_DTYPES]; /* u8, u16, f32 */
+
+/* Tests that hold the driver, each with a context of its own. */
+TCase *written_case(void);
+/* Runs them; what main() returns. */
+int written_run(const char *suite_name, TCase *tests);
 
 /* Levels from black to white; floats between 0 and 1. */
 picture written_levels(imgpar_dtype dtype, int64_t h, int64_t w, int64_t c, unsigned seed);
@@ -14,7 +25,6 @@ real written_nearest(const picture *a, int64_t y, int64_t x, int64_t c);
 real written_between(const picture *a, real y, real x, int64_t c, imgpar_border border);
 /* text's value, $1 to $n being the pictures in, is want to within its slack: by the interpreter and, where asked, on
  * the device. Fails the test else. */
-void written_expect(imgpar_context *ctx, const char *text, const picture *const *in, int n, const picture *want,
-                    bool on_device);
+void written_expect(const char *text, const picture *const *in, int n, const picture *want, bool on_device);
 
 #endif

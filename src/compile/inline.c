@@ -278,9 +278,9 @@ static void add_channel(ip_expr *load, void *user)
     m->bytes += (int)ip_dtype(load->source->dtype)->size_bytes;
 }
 
-/* Whether p, of which an element of the same row and column is read, mixes the channels of a pixel, as a luminance does,
- * and is kept for readers that look at its neighbours: in a line buffer, or in memory, where it takes no more than the
- * pixels. It is read more quickly there than channels are taken out of pixels again. */
+/* Whether p, of which an element of the same row and column is read, mixes the channels of a pixel, as a luminance
+ * does, and is kept for readers that look at its neighbours: in a line buffer, or in memory, where it takes no more
+ * than the pixels. It is read more quickly there than channels are taken out of pixels again. */
 static bool is_kept_mix(const inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
