@@ -124,7 +124,7 @@ START_TEST(polar_coordinates)
         whole.v[k] = written_between(&a, v + r * sinl(phi), u + r * cosl(phi), k % 3, IMGPAR_BORDER_CONSTANT);
     }
     expect("polar($1, 14, 40, radius=12, border=replicate)", &a, &linear, slack_of(dtype));
-    expect("log_polar($1, 14, 40, radius=8, scale=log)", &a, &logs, slack_of(dtype));
+    expect("polar($1, 14, 40, radius=8, scale=log)", &a, &logs, slack_of(dtype));
     expect("polar($1)", &a, &whole, slack_of(dtype));
     picture_free(&a);
     picture_free(&linear);
