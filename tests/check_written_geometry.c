@@ -133,15 +133,16 @@ START_TEST(polar_coordinates)
 }
 END_TEST
 
-/* Between the last angle and the first one, which are neighbours; beyond the last column there is nothing. */
+/* Between the last angle and the first one, which are neighbours; beyond the last column is that. */
 static real rolled_up(const picture *a, real row, real column, int64_t c)
 {
+    column = fminl(column, a->w - 1);
     const real fy = row - floorl(row), fx = column - floorl(column);
     real sum = 0;
     for (int k = 0; k < 4; k++) {
         const int64_t y = ((int64_t)floorl(row) + k / 2) % a->h, x = (int64_t)floorl(column) + k % 2;
         const real weight = (k / 2 ? fy : 1 - fy) * (k % 2 ? fx : 1 - fx);
-        sum += x < a->w ? weight * *picture_at(a, y, x, c) : 0;
+        if (weight > 0) sum += weight * *picture_at(a, y, x, c);
     }
     return sum;
 }
@@ -157,8 +158,8 @@ START_TEST(polar_coordinates_rolled_up)
         real phi = atan2l(y, x);
         if (phi < 0) phi += 2 * pi;
         const real row = phi * H / (2 * pi);
-        linear.v[k] = rolled_up(&a, row, r * W / 11.5L, k % 3);
-        logs.v[k] = rolled_up(&a, row, r <= 1 ? 0 : logl(r) * W / logl(14), k % 3);
+        linear.v[k] = r > 11.5L ? 0 : rolled_up(&a, row, r * W / 11.5L, k % 3);
+        logs.v[k] = r > 14 ? 0 : rolled_up(&a, row, r <= 1 ? 0 : logl(r) * W / logl(14), k % 3);
     }
     expect("unpolar($1, 23, 23)", &a, &linear, slack_of(dtype));
     expect("unpolar($1, 23, 23, radius=14, scale=log)", &a, &logs, slack_of(dtype));

@@ -320,17 +320,7 @@ static imgpar_status check_invertible(const imgpar_array *node, ip_error *err)
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the matrix has no inverse: its determinant is %g", name, determinant);
 }
 
-/* Two arrays have one white, or one of them none. */
-static imgpar_status check_one_white(const imgpar_array *node, ip_error *err)
-{
-    const ip_type *types[] = { &node->inputs[0]->type, &node->inputs[1]->type };
-    double a = types[0]->white, b = types[1]->white;
-    if (a == b || a <= 0 || b <= 0) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: a has white %g, b has %g; depth() or set_white() makes them alike",
-                   node->op->info.name, a, b);
-}
-
-/* Two arrays have one shape and one white. */
+/* Two arrays have one shape and, where both have a white, the same. */
 static imgpar_status check_alike(const imgpar_array *node, ip_error *err)
 {
     enum { WINDOW = 11 }; /* of ssim */
@@ -345,7 +335,9 @@ static imgpar_status check_alike(const imgpar_array *node, ip_error *err)
     if (!is_alike)
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, b is %s; they must have one shape", name,
                        ip_type_text(a, text_a), ip_type_text(b, text_b));
-    if (check_one_white(node, err)) return err->status;
+    if (a->white != b->white && a->white > 0 && b->white > 0)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: a has white %g, b has %g; depth() makes them alike", name, a->white,
+                       b->white);
     ip_type_dims(a, dims);
     if (is_ssim && ip_param_number(node, "edges") == 0 && (dims[1] < WINDOW || dims[2] < WINDOW))
         return ip_fail(err, IMGPAR_E_SHAPE,
@@ -372,7 +364,6 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
         if (a->rank >= 2 && dims[3] == 1 && dims[1] >= 2 && dims[2] >= 2) break;
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be of 1 channel and at least 2 x 2", name, input,
                        ip_type_text(a, text));
-    case IP_NEEDS_ONE_WHITE: return check_one_white(node, err);
     case IP_NEEDS_ALIKE: return check_alike(node, err);
     case IP_NEEDS_COLOUR:
         if (dims[3] >= 3) break;

@@ -116,8 +116,7 @@ typedef enum ip_needs {
     IP_NEEDS_NOTHING,
     IP_NEEDS_IMAGE,
     IP_NEEDS_GRAY,
-    IP_NEEDS_ONE_WHITE, /* two that have the same one, or of which one has none */
-    IP_NEEDS_ALIKE,     /* two of one size, of as many channels and of one white */
+    IP_NEEDS_ALIKE, /* two of one size, of as many channels and of one white */
     IP_NEEDS_COLOUR,
     IP_NEEDS_LEVELS,
     IP_NEEDS_INVERTIBLE
