@@ -163,7 +163,8 @@ static const shape shapes[] = {
       "b + (1 - slice(b, 3, 4, axis=2)) * at(a, y / 2, x / 2, filter=linear)",
       IMGPAR_F32, 4, 61, 70, 0 },
     { "fn alpha(a) = slice(a, [3], [4], axis=2)\n"
-      "i = $2 + (1 - alpha($2)) * at($1, y / 2, x / 2, filter=linear)\nslice(i / (alpha(i) + 300), [0], [3], axis=2)",
+      "b = select(c < 3, $2 * alpha($2), $2)\ni = b + (1 - alpha(b)) * at($1, y / 2, x / 2, filter=linear)\n"
+      "slice(i / (alpha(i) + 90000), [0], [3], axis=2)",
       IMGPAR_F32, 4, 61, 70, 0 },
     { "at($1, 40 - y * 1.25, x * 1.5 - 7.3, filter=linear, border=reflect)", IMGPAR_U16, 4, 61, 37, 0 },
     { "make(90, 140, at(blur($1, 1), y / 2, x / 3 + 2, filter=linear))", IMGPAR_F32, 1, 61, 70, 0 },

@@ -275,11 +275,12 @@ const pin pins[] = {
     { "pixels that are blended with computed columns are made once, also where each channel is divided by alpha",
       "rows",
       { "fn alpha(a) = slice(a, [3], [4], axis=2)\n"
-        "i = $2 + (1 - alpha($2)) * at($1, y / 2, x / 2, filter=linear)\nslice(i / (alpha(i) + 300), [0], [3], axis=2)",
+        "b = select(c < 3, $2 * alpha($2), $2)\ni = b + (1 - alpha(b)) * at($1, y / 2, x / 2, filter=linear)\n"
+        "slice(i / (alpha(i) + 90000), [0], [3], axis=2)",
         IMGPAR_F32, 4, 61, 70, 0 },
       1,
       "vload4(0, |makes   plus by pixels at computed columns|keeps   1 row of plus",
-      NULL },
+      "* 4 + 2] - " }, /* the same once more, channel by channel */
     { "a luminance that is kept for its neighbours is made of its pixel once",
       "rows",
       { "g = recomb($1, [0.299 0.587 0.114])\n2 * g - g[-1, 0] * 0.5 - g[1, 0] * 0.5", IMGPAR_F32, 3, 61, 37, 1e-4 },
