@@ -251,6 +251,16 @@ static inline void ip_fetch(__global const uchar *from, int n)
 #endif
 }
 
+/* The same, not as soon: into the second-level cache. */
+static inline void ip_fetch_far(__global const uchar *from, int n)
+{
+#ifdef IP_STREAMS
+    for (int i = 0; i < n; i += 64)
+        __builtin_prefetch(from + i, 0, 2);
+    __builtin_prefetch(from + n - 1, 0, 2);
+#endif
+}
+
 /* n bytes will be written soon. A processor reads their lines first. */
 static inline void ip_fetch_to(__global const uchar *to, int n)
 {
@@ -553,10 +563,11 @@ static inline void ip_turn_uint(IP_TURN_ROWS(uint))
  * n bytes are about to be read. Fetches as many that come later; how (run/division.c): 1, a page behind them, which
  * will be read after them; 2, of the 32 KiB that come next a line of each page in turn into the second-level cache,
  * since memory serves eight pages at once a third faster than one, and the next n into the first-level one; 3, in the
- * row that is read next, `row` bytes from here.
+ * row that is read next, `row` bytes from here; 4, nothing, since others do (ip_fetch_far()).
  */
 IP_APART void ip_fetch_next(__global const uchar *from, int n, int how, long row)
 {
+    if (how == 4) return;
     ip_fetch(from + (how == 1 ? 4096 : how == 2 ? n : row), n);
     if (how != 2) return;
 #ifdef IP_STREAMS

@@ -131,6 +131,85 @@ START_TEST(quotients_by_literals_floor_and_are_exact) /* _i: the dtype */
 }
 END_TEST
 
+/* A program divides by floats what has 21 bits: each number that has, around multiples and far from them. */
+START_TEST(every_number_of_21_bits_is_divided_exactly)
+{
+    enum { N = 1 << 21 };
+    static const int divisors[] = { 3, 7, 25, 33, 641, 65535, 65537, N - 2, N - 1, N + 1, 2000000000 };
+    int32_t *v = malloc(N * sizeof *v), *got = malloc(N * sizeof *got);
+    ck_assert(v && got);
+    for (int x = 0; x < N; x++)
+        v[x] = x;
+    for (size_t k = 0; k < sizeof divisors / sizeof *divisors; k++) {
+        imgpar_array *a = imgpar_array_from_data(ways[0], IMGPAR_I32, 1, (const int64_t[]){ N }, v);
+        char text[64];
+        snprintf(text, sizeof text, "clamp($1, 0, 2097151) div %d", divisors[k]);
+        imgpar_array *out = imgpar_apply(ways[0], text, &a, 1);
+        ck_assert_msg(!imgpar_array_read(out, got, N * sizeof *got), "%s: %s", text, imgpar_array_message(out));
+        for (int x = 0; x < N; x++)
+            ck_assert_msg(got[x] == x / divisors[k], "%d div %d: %d", x, divisors[k], got[x]);
+        imgpar_array_release(out);
+        imgpar_array_release(a);
+    }
+    free(v);
+    free(got);
+}
+END_TEST
+
+/* ---- lower bits -------------------------------------------------------------------------------- */
+
+static int64_t polynomial(int64_t a, int64_t b) { return 3 * a - 25 * b + a * b * 7 - 40000; }
+static int64_t mixture(int64_t a, int64_t b) { return ((a ^ 77) * (b | 256)) + (-a - (b & 1023)) * 31; }
+static int64_t choice(int64_t a, int64_t b) { return (a > b ? a * a : 5 - b * 3) * (a + 1); }
+static const struct {
+    const char *text;
+    int64_t (*value)(int64_t a, int64_t b);
+} sums[] = {
+    { "3 * a - 25 * b + a * b * 7 - 40000", polynomial },
+    { "((a ^ 77) * (b | 256)) + (-a - (b & 1023)) * 31", mixture },
+    { "(a > b ? a * a : 5 - b * 3) * (a + 1)", choice },
+};
+
+/* Of sums and products that leave 16 bits, and 32, the lower bits are right, whatever they are computed in. */
+START_TEST(lower_bits_of_sums_are_those_of_the_whole_sum) /* _i: the sum */
+{
+    enum { N = 256 };
+    static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_I16, IMGPAR_U16 };
+    static const int masks[] = { 1, 255, 1023, 65535, 65536, 16777215 };
+    for (int way = 0; way < 2; way++)
+        for (int t = 0; t < 3; t++) {
+            imgpar_array *in[2], *out;
+            uint16_t shorts[2][N];
+            uint8_t bytes[2][N];
+            int64_t v[2][N];
+            int32_t got[N];
+            for (int k = 0; k < 2; k++) {
+                for (int x = 0; x < N; x++) {
+                    shorts[k][x] = (uint16_t)(x < 4 ? 0x7ffe + x : x < 8 ? 0xfffc + x - 4 : x * (k ? 40503 : 257));
+                    bytes[k][x] = (uint8_t)(k ? x * 7 : 255 - x);
+                    v[k][x] = t == 0 ? bytes[k][x] : t == 1 ? (int16_t)shorts[k][x] : shorts[k][x];
+                }
+                const void *data = t == 0 ? (const void *)bytes[k] : shorts[k];
+                in[k] = imgpar_array_from_data(ways[way], dtypes[t], 1, (const int64_t[]){ N }, data);
+            }
+            for (size_t m = 0; m < sizeof masks / sizeof *masks; m++) {
+                char text[160];
+                snprintf(text, sizeof text, "a = cast($1, i32)\nb = cast($2, i32)\n(%s) & %d", sums[_i].text, masks[m]);
+                out = imgpar_apply(ways[way], text, in, 2);
+                ck_assert_msg(!imgpar_array_read(out, got, sizeof got), "%s: %s", text, imgpar_array_message(out));
+                for (int x = 0; x < N; x++) {
+                    const int64_t want = sums[_i].value(v[0][x], v[1][x]) & masks[m];
+                    ck_assert_msg(got[x] == want, "%s of %lld and %lld: %d, not %lld", text, (long long)v[0][x],
+                                  (long long)v[1][x], got[x], (long long)want);
+                }
+                imgpar_array_release(out);
+            }
+            for (int k = 0; k < 2; k++)
+                imgpar_array_release(in[k]);
+        }
+}
+END_TEST
+
 /* ---- types ------------------------------------------------------------------------------------- */
 
 static imgpar_dtype result_of(const char *text, const imgpar_dtype *dtypes, int n)
@@ -517,6 +596,8 @@ int main(void)
     TCase *c = tcase_create("numbers");
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_loop_test(c, quotients_by_literals_floor_and_are_exact, 0, (int)(sizeof divided / sizeof *divided));
+    tcase_add_test(c, every_number_of_21_bits_is_divided_exactly);
+    tcase_add_loop_test(c, lower_bits_of_sums_are_those_of_the_whole_sum, 0, N(sums));
     tcase_add_test(c, operators_have_the_types_of_the_printed_table);
     tcase_add_loop_test(c, differences_of_counts_are_signed_and_products_are_wide_enough, 0, N(typed));
     tcase_add_test(c, no_count_and_no_product_wraps);

@@ -124,9 +124,40 @@ static int columns_of_line(const ip_stage *s)
     return (IP_LINE_BYTES - 1 + ip_pixel_bytes(s) - 1) / ip_pixel_bytes(s);
 }
 
+static void note_ahead(ip_kernel *kernel, const ip_stage *s, int64_t row)
+{
+    int k = 0;
+    while (k < kernel->n_ahead && kernel->ahead[k].stage != s)
+        k++;
+    if (k == IP_MOST_AHEAD) return;
+    if (k == kernel->n_ahead || row > kernel->ahead[k].row) kernel->ahead[k] = (ip_row_ahead){ s, row };
+    kernel->n_ahead += k == kernel->n_ahead;
+}
+
+/* Finds what is read ahead of the kernel's last stage, where that is one that has time for it. */
+static void find_rows_ahead(const ip_site *site, ip_kernel *kernel)
+{
+    const ip_placed *last = &kernel->placed[kernel->n_placed - 1];
+    kernel->n_ahead = 0;
+    bool keeps_rows = false;
+    for (int i = 0; i < kernel->n_placed; i++) {
+        const ip_placed *p = &kernel->placed[i];
+        const ip_stage *s = p->stage;
+        if (p->pace >= 0 || p->at_once || s->kind != IP_STAGE_MAP || s->dims[2] != last->stage->dims[2]) continue;
+        const ip_site there = { site->ir, kernel, site->options, s->dims, (int)s->dims[3], false };
+        const ip_reads r = ip_reads_of(&there, s->body);
+        for (int k = 0; k < r.n; k++)
+            if (r.of[k].is_beside && r.of[k].step == 1) note_ahead(kernel, r.of[k].load->source, p->lead + r.of[k].row);
+        keeps_rows |= ip_placed_is_kept(p) && r.n > 0;
+    }
+    if (!keeps_rows || !last->is_streamed || last->block_columns == 0 || kernel->planes_at_once > 0)
+        kernel->n_ahead = 0;
+}
+
 void ip_choose_blocks(const ip_site *site, ip_kernel *kernel)
 {
     bool has_panels = kernel->reads_across && !kernel->whole_rows;
+    kernel->n_ahead = 0;
     for (int k = 0; k < kernel->n_placed && site->options->streams; k++) {
         ip_placed *p = &kernel->placed[k];
         if (p->stage->kind != IP_STAGE_MAP) continue;
@@ -134,6 +165,7 @@ void ip_choose_blocks(const ip_site *site, ip_kernel *kernel)
         if (p->is_streamed && has_panels && p->stage->dims[3] > 0)
             kernel->columns_beyond = ip_max_int(kernel->columns_beyond, columns_of_line(p->stage));
     }
+    if (site->options->streams && kernel->n_placed > 1) find_rows_ahead(site, kernel);
 }
 
 /* ---- scratch memory ------------------------------------------------------------------------------------ */

@@ -149,12 +149,56 @@ static ip_expr *without_zero(ip_expr *x)
     return x;
 }
 
-/* x & m: all but the bits of m may be left out of x. */
+/*
+ * Note [Low bits]
+ * The lower bits of a sum, a difference and a product depend on no higher ones, so what is made of them by a mask or a
+ * narrower dtype is computed in so many, though what stands between may leave their range. It pays where nothing has to
+ * be made narrow first that was computed wide.
+ */
+enum { MOST_LOW = 200 }; /* nodes that are looked at: an expression is a graph, and the walk is along its paths */
+
+/* Whether the lower bits of x are made of lower bits only; n counts down to 0. */
+static bool has_low_bits(const ip_expr *x, imgpar_dtype to, int *n)
+{
+    if (--*n < 0 || !is_integer(x->dtype)) return false;
+    if (size_of(x->dtype) <= size_of(to) || is_number(x)) return true;
+    switch (x->op) {
+    case IP_X_CAST: return is_integer(x->arg[0]->dtype) && has_low_bits(x->arg[0], to, n);
+    case IP_X_NEG: return has_low_bits(x->arg[0], to, n);
+    case IP_X_ADD:
+    case IP_X_SUB:
+    case IP_X_MUL:
+    case IP_X_AND:
+    case IP_X_OR:
+    case IP_X_XOR: return has_low_bits(x->arg[0], to, n) && has_low_bits(x->arg[1], to, n);
+    case IP_X_SELECT: return has_low_bits(x->arg[1], to, n) && has_low_bits(x->arg[2], to, n);
+    default: return false;
+    }
+}
+
+/* The lower bits of x, of which has_low_bits() is true. */
+static ip_expr *low_bits(ip_ir *ir, ip_expr *x, imgpar_dtype to)
+{
+    if (size_of(x->dtype) <= size_of(to) || is_number(x)) return ip_x_cast(ir, to, x);
+    if (x->op == IP_X_CAST) return low_bits(ir, x->arg[0], to);
+    ip_expr *args[IP_X_MAX_ARGS];
+    for (int a = 0; a < x->n_args; a++)
+        args[a] = a == 0 && x->op == IP_X_SELECT ? x->arg[a] : low_bits(ir, x->arg[a], to);
+    return x->op == IP_X_SELECT ? ip_x_select(ir, args[0], args[1], args[2])
+           : x->n_args == 1     ? ip_x_unary(ir, x->op, args[0])
+                                : ip_x_binary(ir, x->op, args[0], args[1]);
+}
+
+/* x & m, where the bits of m make do. */
 static ip_expr *masked(ip_ir *ir, ip_expr *x)
 {
-    const ip_expr *a = x->arg[0], *m = x->arg[1];
-    if (x->op != IP_X_AND || a->op != IP_X_COORD || !is_number(m) || m->lo < 0 || m->hi > UINT16_MAX) return x;
-    return in_dtype(ir, x, 0, m->hi <= UINT8_MAX ? IMGPAR_U8 : IMGPAR_U16);
+    ip_expr *a = x->arg[0], *m = x->arg[1];
+    if (x->op != IP_X_AND || !is_number(m) || m->lo < 0 || m->hi > UINT16_MAX) return x;
+    const imgpar_dtype to = m->hi <= UINT8_MAX && a->op == IP_X_COORD ? IMGPAR_U8 : IMGPAR_U16;
+    int n = MOST_LOW;
+    if (a->op != IP_X_COORD && !has_low_bits(a, to, &n)) return x;
+    a = a->op == IP_X_COORD ? ip_x_cast(ir, to, a) : low_bits(ir, a, to);
+    return ip_x_cast(ir, x->dtype, ip_x_binary(ir, IP_X_AND, a, ip_x_cast(ir, to, m)));
 }
 
 static ip_expr *narrow_one(ip_ir *ir, ip_expr *x, void *user);

@@ -128,6 +128,13 @@ typedef struct ip_scratch {
     bool is_line; /* of a result, where it streams: what the last block left of a line stands before it */
 } ip_scratch;
 
+/* A row of an input that is read first for the next row of the result: row y + row, of as many columns. */
+typedef struct ip_row_ahead {
+    const ip_stage *stage;
+    int64_t row;
+} ip_row_ahead;
+enum { IP_MOST_AHEAD = 6 };
+
 /* What a work-group of the tiles schedule makes at a time. */
 typedef struct ip_tiling {
     int width, height;             /* pixels of the result */
@@ -241,8 +248,11 @@ typedef struct ip_kernel {
     ip_scratch *scratch; /* what a work-item keeps, one behind the other; in the ir's arena */
     int n_scratch;
     bool has_scratch;
-    unsigned helpers;   /* bit n: it calls functions of that ip_helpers */
-    bool looks_up;      /* work-items read a table at places of their own */
+    unsigned helpers; /* bit n: it calls functions of that ip_helpers */
+    bool looks_up;    /* work-items read a table at places of their own */
+    /* rows: what its last stage, which reads kept rows, fetches while it computes: emit_stream.c, Note [Rows ahead] */
+    ip_row_ahead ahead[IP_MOST_AHEAD];
+    int n_ahead;
     int64_t read_bytes; /* rows: of a column, all rows of inputs that are read at once */
     int64_t ring_bytes; /* rows: of a column, all rows that are kept */
     /* rows: that a work-item makes, row by row; 0: one (emit_across.c, Note [Walking planes]) */

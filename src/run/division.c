@@ -21,7 +21,8 @@ enum {
     WIDE_ROW = 8,             /* times as many columns as what is made of it */
     LEAST_STREAMED = 1 << 10, /* bytes of a row that goes past the caches */
     FAR_CACHE = 128 << 20,    /* bytes of a last cache that is far from its processors */
-    LITTLE_WORK = 24          /* operations a byte up to which a kernel waits for memory rather than computes */
+    LITTLE_WORK = 24,         /* operations a byte up to which a kernel waits for memory rather than computes */
+    SOME_WORK = 44            /* the same, up to which it is worth fetching rows ahead while it computes */
 };
 
 /* Rows of a stage that are made for one of the output, at most, about. */
@@ -201,10 +202,12 @@ static void choose_streaming(ip_launching *l)
     int64_t rows = l->region->y1 - l->region->y0,
             planes = ip_ceil_div(l->region->z1 - l->region->z0,
                                  l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1);
-    bool waits = (double)ip_operations_per_row(l, l->region->x1 - l->region->x0) * (double)(rows * planes) <=
-                 LITTLE_WORK * (double)read;
+    double work = (double)ip_operations_per_row(l, l->region->x1 - l->region->x0) * (double)(rows * planes);
+    bool waits = work <= LITTLE_WORK * (double)read,
+         computes_beside = l->kernel->n_ahead > 0 && work <= SOME_WORK * (double)read;
     bool is_near = stays && l->runner->is_step;
     l->div.fetches = read < least_fetched || is_near || foresees_plain_runs(l)  ? IP_FETCH_NOTHING
+                     : computes_beside                                          ? IP_FETCH_BELOW
                      : reads_short_rows(l)                                      ? IP_FETCH_ROWS
                      : waits && (reads_long_runs(l) || reads_rows_in_pieces(l)) ? IP_FETCH_PAGES
                                                                                 : IP_FETCH_AHEAD;

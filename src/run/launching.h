@@ -20,7 +20,7 @@ typedef struct ip_division {
     size_t scratch_bytes;
     bool streams; /* what is written is large: emit_stream.c, Note [Streaming] */
     /* how what is read is fetched, ip_fetch_next() */
-    enum { IP_FETCH_NOTHING, IP_FETCH_AHEAD, IP_FETCH_PAGES, IP_FETCH_ROWS } fetches;
+    enum { IP_FETCH_NOTHING, IP_FETCH_AHEAD, IP_FETCH_PAGES, IP_FETCH_ROWS, IP_FETCH_BELOW } fetches;
     ip_scan_division scan; /* recurrences: this and scratch_bytes instead */
 } ip_division;
 
