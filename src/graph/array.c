@@ -63,6 +63,29 @@ imgpar_array *ip_array_new(imgpar_context *ctx, const ip_op *op, int n_inputs)
     return a;
 }
 
+imgpar_array *ip_array_copy(const imgpar_array *a)
+{
+    imgpar_array *copy = ip_array_new(NULL, a->op, a->n_inputs);
+    if (!copy) return NULL;
+    copy->type = a->type;
+    copy->range = a->range;
+    copy->bends = a->bends;
+    bool done = true;
+    for (int k = 0; done && k < a->op->info.n_params; k++) {
+        const ip_param *from = &a->params[k];
+        ip_param *to = &copy->params[k];
+        const size_t n = (size_t)from->rows * (size_t)from->cols;
+        *to = (ip_param){ .input = from->input, .number = from->number, .rows = from->rows, .cols = from->cols };
+        if (from->text) to->text = ip_strdup(from->text);
+        if (from->numbers) to->numbers = ip_alloc_array(n > 0 ? n : 1, sizeof *to->numbers);
+        if (to->numbers) memcpy(to->numbers, from->numbers, n * sizeof *to->numbers);
+        done = !from->text == !to->text && !from->numbers == !to->numbers;
+    }
+    if (done) return copy;
+    imgpar_array_release(copy);
+    return NULL;
+}
+
 imgpar_array *ip_array_error(imgpar_context *ctx, imgpar_status status, const char *message)
 {
     imgpar_array *a = status == IMGPAR_E_HOST_MEMORY ? NULL : new_array(ctx);

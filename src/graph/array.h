@@ -146,6 +146,11 @@ enum { IP_WARNING_BYTES = 512 };
 /* "blend: profiles differ: ..." into buf of so many bytes, if pictures of different profiles meet in a or below it; ""
  * if not. */
 char *ip_profile_warning(const imgpar_array *a, char *buf);
+/* The same in all but inputs and elements: row, parameters, type and range. */
+bool ip_array_same_alone(const imgpar_array *a, const imgpar_array *b);
+/* A node of the same row, parameters, type and range with room for its inputs, of no context, with no elements and no
+ * metadata; to be completed. NULL without memory. One handle. */
+imgpar_array *ip_array_copy(const imgpar_array *a);
 /* Structural equality of two complete nodes whose inputs are pairwise identical pointers. */
 bool ip_array_same(const imgpar_array *a, const imgpar_array *b);
 

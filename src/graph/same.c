@@ -82,6 +82,17 @@ static bool same_type(const ip_type *a, const ip_type *b)
            memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
 }
 
+bool ip_array_same_alone(const imgpar_array *a, const imgpar_array *b)
+{
+    if (a->op != b->op || a->n_inputs != b->n_inputs || a->loop != b->loop || a->bends != b->bends ||
+        a->range.lo != b->range.lo || a->range.hi != b->range.hi || a->shrink.by != b->shrink.by ||
+        !same_type(&a->type, &b->type))
+        return false;
+    for (int k = 0; k < a->op->info.n_params; k++)
+        if (!same_param(&a->params[k], &b->params[k])) return false;
+    return true;
+}
+
 bool ip_array_same(const imgpar_array *a, const imgpar_array *b)
 {
     if (a == b) return true;

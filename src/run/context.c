@@ -256,6 +256,7 @@ imgpar_context *imgpar_context_retain(imgpar_context *ctx)
 void imgpar_context_release(imgpar_context *ctx)
 {
     if (!ctx || ip_context_check(ctx, NULL) || atomic_fetch_sub(&ctx->refs, 1) != 1) return;
+    ip_plans_clear(&ctx->plans);
     ip_decoded_clear(&ctx->decoded);
     ip_devices_close(&ctx->devices);
     ip_free(ctx->notice);

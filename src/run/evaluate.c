@@ -17,6 +17,7 @@
 #include "base/dtype.h"
 #include "base/integers.h"
 #include "run/opaque.h"
+#include "run/plans.h"
 #include "run/progress.h"
 #include "run/ref.h"
 #include "run/share.h"
@@ -506,11 +507,19 @@ static void announce(const evaluation *e, const ip_request *q)
 static imgpar_status run_alone(imgpar_context *ctx, ip_request *q, bool may_keep, ip_value **values, ip_error *err)
 {
     evaluation *e = planned_for(q);
-    imgpar_status st = e ? IMGPAR_OK : ip_evaluation_new(ctx, ctx->device, q, &e, err);
-    if (!st) ip_tier_choose(ctx, q, &e);
+    uint64_t hash = 0;
+    ip_kept_plan *kept = !e && may_keep ? ip_plans_take(ctx, q, &hash) : NULL;
+    imgpar_status st = kept ? ip_kept_plan_begin(kept, ctx, q, &e, err)
+                       : e  ? IMGPAR_OK
+                            : ip_evaluation_new(ctx, ctx->device, q, &e, err);
+    if (!st && !kept) ip_tier_choose(ctx, q, &e);
     if (!st) announce(e, q);
     if (!st) st = q->use_ref ? run_on_ref(e, values, err) : ip_evaluation_run(e, q, values, err);
-    keep_plan(q, e, may_keep && !st);
+    if (!st && !q->use_ref) ip_plans_meet(ctx, hash);
+    if (kept)
+        ip_plans_put(ctx, kept, !st);
+    else
+        keep_plan(q, e, may_keep && !st);
     return st;
 }
 

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Note [Kept plans]
+ * Planning takes a few tenths of a millisecond, of a pyramid some milliseconds: for frames of a film, or small pictures
+ * of a table, as long as computing. So a context keeps the plans of the graphs that it met last. Two graphs have one
+ * plan if they are the same but for the elements of their arrays: the same rows, parameters, types and edges, under the
+ * same settings. Everything is compared, the hash only finds what to compare with. A graph that is met for the first
+ * time is planned as ever; once kernels have computed it (tier.c may have chosen the interpreter) its hash is kept. The
+ * second time a copy of it is planned, whose leaves hold no elements, so that a kept plan holds neither arrays of the
+ * user nor its context. For each evaluation the sources of the plan get the values of the arrays, as the step of a loop
+ * gets those of its placeholders. Threads that evaluate one graph at once do not share a plan: the second plans its
+ * own.
+ *
+ * Graphs of files and blobs are planned anew, since much is decided by what is known of the file; so are graphs of
+ * loops, of kernels of the user, of values that were kept within the graph, and large ones.
+ */
+#include "run/plans.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "run/evaluation_impl.h"
+
+#include <string.h>
+
+enum { MOST_NODES = 256, N_SLOTS = 1024 };
+
+/* The nodes below the arrays of a request, inputs first; numbers are places in that order. */
+typedef struct listing {
+    imgpar_array *nodes[MOST_NODES];
+    int n, depth;
+    bool fits;
+    uint64_t hash;
+    struct {
+        const imgpar_array *node;
+        int number;   /* -1: its inputs are being listed */
+    } slots[N_SLOTS]; /* by address */
+} listing;
+
+typedef struct settings {
+    bool fuse, checks;
+    ip_tuning tuning;
+} settings;
+
+struct ip_kept_plan {
+    uint64_t hash;
+    settings settings;
+    imgpar_array **nodes; /* a copy of the graph, in the order of a listing; handles */
+    int n_nodes;
+    int *roots; /* numbers of the arrays that are asked for */
+    size_t n_roots;
+    imgpar_array **arrays; /* the same */
+    ip_value **values;     /* by number: of leaves, while it runs; else NULL */
+    ip_evaluation *evaluation;
+};
+
+/* ---- listing a graph ------------------------------------------------------------------------------ */
+
+static bool is_leaf(const imgpar_array *a) { return !a->op->lower; }
+
+static int *slot_of(listing *l, const imgpar_array *node, bool *is_new)
+{
+    size_t k = ((uintptr_t)node >> 4) * 0x9E3779B97F4A7C15ull >> 20;
+    while (l->slots[k % N_SLOTS].node && l->slots[k % N_SLOTS].node != node)
+        k++;
+    *is_new = !l->slots[k % N_SLOTS].node;
+    l->slots[k % N_SLOTS].node = node;
+    return &l->slots[k % N_SLOTS].number;
+}
+
+static int number_of(listing *l, const imgpar_array *node)
+{
+    bool is_new;
+    return *slot_of(l, node, &is_new);
+}
+
+/* Whether the plan of a graph with this node depends on no more than what is compared. */
+static bool may_be_planned_once(const imgpar_array *a)
+{
+    if (a->loop) return false;
+    if (!is_leaf(a)) return !a->source;
+    return a->source && (a->source->kind == IP_SOURCE_PIXELS || a->source->kind == IP_SOURCE_BUFFER);
+}
+
+static uint64_t hash_of(listing *l, const imgpar_array *a)
+{
+    uint64_t h = ip_hash_u64((uint64_t)(uintptr_t)a->op, (uint64_t)a->type.dtype);
+    h = ip_hash_bytes(h, a->type.shape, (size_t)a->type.rank * sizeof *a->type.shape);
+    for (int k = 0; k < a->op->info.n_params; k++) {
+        const ip_param *p = &a->params[k];
+        h = ip_hash_bytes(h, &p->number, sizeof p->number);
+        if (p->text) h = ip_hash_text(h, p->text);
+        if (p->numbers) h = ip_hash_bytes(h, p->numbers, (size_t)p->rows * (size_t)p->cols * sizeof *p->numbers);
+    }
+    for (int k = 0; k < a->n_inputs; k++)
+        h = ip_hash_u64(h, (uint64_t)number_of(l, a->inputs[k]));
+    return h;
+}
+
+static void list(listing *l, imgpar_array *node)
+{
+    bool is_new;
+    int *number = slot_of(l, node, &is_new);
+    if (!is_new || !l->fits) return;
+    *number = -1;
+    l->fits = ++l->depth < MOST_NODES && may_be_planned_once(node);
+    for (int k = 0; l->fits && k < node->n_inputs; k++)
+        list(l, node->inputs[k]);
+    l->depth--;
+    l->fits = l->fits && l->n < MOST_NODES;
+    if (!l->fits) return;
+    l->hash = ip_hash_u64(l->hash, hash_of(l, node));
+    *number = l->n;
+    l->nodes[l->n++] = node;
+}
+
+static bool list_all(listing *l, const ip_request *q)
+{
+    memset(l, 0, sizeof *l);
+    l->fits = true;
+    for (size_t k = 0; k < q->n && l->fits; k++) {
+        list(l, q->arrays[k]);
+        if (l->fits) l->hash = ip_hash_u64(l->hash, (uint64_t)number_of(l, q->arrays[k]));
+    }
+    return l->fits && l->n > 1;
+}
+
+/* ---- comparing ------------------------------------------------------------------------------------- */
+
+static settings settings_of(imgpar_context *ctx)
+{
+    pthread_mutex_lock(&ctx->lock);
+    const settings s = { ctx->fuse, ctx->checks, ctx->tuning };
+    pthread_mutex_unlock(&ctx->lock);
+    return s;
+}
+
+static bool are_same(const settings *a, const settings *b)
+{
+    const ip_tuning *s = &a->tuning, *t = &b->tuning;
+    return a->fuse == b->fuse && a->checks == b->checks && s->schedule == t->schedule &&
+           s->vector_bytes == t->vector_bytes && s->strip_bytes == t->strip_bytes &&
+           s->stream_bytes == t->stream_bytes && s->max_stages == t->max_stages;
+}
+
+static bool is_of(const ip_kept_plan *kept, listing *l, const ip_request *q)
+{
+    if (kept->hash != l->hash || kept->n_nodes != l->n || kept->n_roots != q->n) return false;
+    for (size_t k = 0; k < q->n; k++)
+        if (kept->roots[k] != number_of(l, q->arrays[k])) return false;
+    for (int k = 0; k < l->n; k++) {
+        const imgpar_array *a = l->nodes[k], *b = kept->nodes[k];
+        if (!ip_array_same_alone(a, b)) return false;
+        for (int i = 0; i < a->n_inputs; i++)
+            if (kept->nodes[number_of(l, a->inputs[i])] != b->inputs[i]) return false;
+    }
+    return true;
+}
+
+/* ---- keeping --------------------------------------------------------------------------------------- */
+
+static void free_kept(ip_kept_plan *kept)
+{
+    if (!kept) return;
+    ip_evaluation_free(kept->evaluation);
+    for (int k = 0; kept->values && k < kept->n_nodes; k++)
+        ip_value_release(kept->values[k]);
+    for (int k = 0; kept->nodes && k < kept->n_nodes; k++)
+        imgpar_array_release(kept->nodes[k]);
+    ip_free(kept->nodes);
+    ip_free(kept->roots);
+    ip_free(kept->arrays);
+    ip_free(kept->values);
+    ip_free(kept);
+}
+
+/* Copies the graph; NULL without memory. */
+static ip_kept_plan *new_kept(listing *l, const ip_request *q)
+{
+    ip_kept_plan *kept = ip_zalloc(sizeof *kept);
+    if (!kept) return NULL;
+    kept->hash = l->hash;
+    kept->n_nodes = l->n;
+    kept->n_roots = q->n;
+    kept->nodes = ip_zalloc((size_t)l->n * sizeof *kept->nodes);
+    kept->values = ip_zalloc((size_t)l->n * sizeof *kept->values);
+    kept->roots = ip_zalloc(q->n * sizeof *kept->roots);
+    kept->arrays = ip_zalloc(q->n * sizeof *kept->arrays);
+    bool done = kept->nodes && kept->values && kept->roots && kept->arrays;
+    for (int k = 0; done && k < l->n; k++) {
+        const imgpar_array *a = l->nodes[k];
+        kept->nodes[k] = ip_array_copy(a);
+        done = kept->nodes[k] != NULL;
+        for (int i = 0; done && i < a->n_inputs; i++)
+            kept->nodes[k]->inputs[i] = ip_array_hold(kept->nodes[number_of(l, a->inputs[i])]);
+        if (done) ip_array_complete(kept->nodes[k]);
+    }
+    for (size_t k = 0; done && k < q->n; k++) {
+        kept->roots[k] = number_of(l, q->arrays[k]);
+        kept->arrays[k] = kept->nodes[kept->roots[k]];
+    }
+    if (done) return kept;
+    free_kept(kept);
+    return NULL;
+}
+
+/* Gives leaves the values of those of l; false without memory. */
+static bool give_values(ip_kept_plan *kept, listing *l)
+{
+    for (int k = 0; k < l->n; k++) {
+        if (!is_leaf(l->nodes[k])) continue;
+        ip_error ignored = { IMGPAR_OK, "" };
+        kept->values[k] = ip_array_pin(l->nodes[k]);
+        if (!kept->values[k] && ip_source_value(NULL, NULL, l->nodes[k], &kept->values[k], &ignored)) return false;
+    }
+    return true;
+}
+
+static bool was_met(const ip_plans *plans, uint64_t hash)
+{
+    for (int k = 0; k < IP_MET_GRAPHS; k++)
+        if (plans->met[k] == hash) return true;
+    return false;
+}
+
+void ip_plans_meet(imgpar_context *ctx, uint64_t hash)
+{
+    pthread_mutex_lock(&ctx->lock);
+    ip_plans *plans = &ctx->plans;
+    if (hash && !was_met(plans, hash)) plans->met[plans->n_met++ % IP_MET_GRAPHS] = hash;
+    pthread_mutex_unlock(&ctx->lock);
+}
+
+/* Of this graph under these settings, out of what is kept; NULL: none. */
+static ip_kept_plan *take_out(ip_plans *plans, const settings *now, listing *l, const ip_request *q)
+{
+    for (int k = 0; k < IP_KEPT_PLANS && plans->kept[k]; k++) {
+        ip_kept_plan *kept = plans->kept[k];
+        if (!are_same(&kept->settings, now) || !is_of(kept, l, q)) continue;
+        memmove(&plans->kept[k], &plans->kept[k + 1], (size_t)(IP_KEPT_PLANS - 1 - k) * sizeof *plans->kept);
+        plans->kept[IP_KEPT_PLANS - 1] = NULL;
+        return kept;
+    }
+    return NULL;
+}
+
+ip_kept_plan *ip_plans_take(imgpar_context *ctx, const ip_request *q, uint64_t *hash)
+{
+    listing l;
+    *hash = 0;
+    if (ctx->dump || q->step || q->totals || q->use_ref || q->taker || !list_all(&l, q)) return NULL;
+    const settings now = settings_of(ctx);
+    *hash = l.hash;
+    pthread_mutex_lock(&ctx->lock);
+    ip_kept_plan *kept = take_out(&ctx->plans, &now, &l, q);
+    const bool is_worth_it = kept || was_met(&ctx->plans, l.hash);
+    pthread_mutex_unlock(&ctx->lock);
+    if (!kept && is_worth_it) kept = new_kept(&l, q);
+    if (!kept) return NULL;
+    kept->settings = now;
+    if (give_values(kept, &l)) return kept;
+    free_kept(kept);
+    return NULL;
+}
+
+/* What leaves of the copy have while it is planned: a reshape of elements that are there is decided by it. */
+static void lend_to_leaves(ip_kept_plan *kept, bool lends)
+{
+    for (int k = 0; k < kept->n_nodes; k++) {
+        imgpar_array *leaf = kept->nodes[k];
+        if (!kept->values[k]) continue;
+        pthread_mutex_lock(&leaf->lock);
+        ip_value *before = leaf->value;
+        leaf->value = lends ? ip_value_retain(kept->values[k]) : NULL;
+        pthread_mutex_unlock(&leaf->lock);
+        ip_value_release(before);
+    }
+}
+
+static const ip_value *value_of(const ip_kept_plan *kept, const imgpar_array *node)
+{
+    for (int k = 0; k < kept->n_nodes; k++)
+        if (kept->nodes[k] == node) return kept->values[k];
+    return NULL;
+}
+
+/* Sources of the plan get their values, or lose them. */
+static void change_sources(ip_kept_plan *kept, bool has_values)
+{
+    evaluation *e = kept->evaluation;
+    for (int k = 0; k < e->plan->ir->n_stages; k++) {
+        ip_stage *s = e->plan->ir->stages[k];
+        const ip_value *value = s->kind == IP_STAGE_SOURCE ? value_of(kept, s->node) : NULL;
+        if (!value) continue;
+        ip_value_release(e->source_values[k]);
+        ip_value_release(s->value);
+        e->source_values[k] = NULL;
+        s->value = has_values ? ip_value_retain((ip_value *)value) : NULL;
+    }
+}
+
+imgpar_status ip_kept_plan_begin(ip_kept_plan *kept, imgpar_context *ctx, const ip_request *q, evaluation **out,
+                                 ip_error *err)
+{
+    imgpar_status st = IMGPAR_OK;
+    if (kept->evaluation) {
+        change_sources(kept, true);
+        ip_evaluation_report_to(kept->evaluation, q->options);
+        kept->evaluation->runner.started_ms = ip_now_ms();
+        kept->evaluation->runner.blas = ip_context_blas(ctx);
+        kept->evaluation->dst = q->dst;
+    } else {
+        ip_request copy = *q;
+        copy.arrays = kept->arrays;
+        lend_to_leaves(kept, true);
+        st = ip_evaluation_new(ctx, ctx->device, &copy, &kept->evaluation, err);
+        lend_to_leaves(kept, false);
+    }
+    *out = kept->evaluation;
+    return st;
+}
+
+void ip_plans_put(imgpar_context *ctx, ip_kept_plan *kept, bool may_keep)
+{
+    if (!kept) return;
+    if (!may_keep || !kept->evaluation) {
+        free_kept(kept);
+        return;
+    }
+    change_sources(kept, false);
+    for (int k = 0; k < kept->n_nodes; k++) {
+        ip_value_release(kept->values[k]);
+        kept->values[k] = NULL;
+    }
+    pthread_mutex_lock(&ctx->lock);
+    ip_plans *plans = &ctx->plans;
+    ip_kept_plan *last = plans->kept[IP_KEPT_PLANS - 1];
+    memmove(&plans->kept[1], &plans->kept[0], (IP_KEPT_PLANS - 1) * sizeof *plans->kept);
+    plans->kept[0] = kept;
+    pthread_mutex_unlock(&ctx->lock);
+    free_kept(last);
+}
+
+void ip_plans_clear(ip_plans *plans)
+{
+    for (int k = 0; k < IP_KEPT_PLANS; k++)
+        free_kept(plans->kept[k]);
+    memset(plans, 0, sizeof *plans);
+}
