@@ -42,7 +42,7 @@ static void fill(uint8_t *pixels, unsigned seed)
     }
 }
 
-/* Elements of what text makes of pictures of two seeds, into out, which has room for `room` bytes; how many there are. */
+/* Elements of what text makes of pictures of two seeds into out, which has room for so many bytes; their bytes. */
 static size_t compute(imgpar_context *c, const char *text, unsigned first, unsigned second, void *out, size_t room)
 {
     static _Thread_local uint8_t pixels[2][N];
