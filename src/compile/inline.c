@@ -230,7 +230,22 @@ static bool is_product_of_rows(const inlining *in, const ip_stage *p)
     return count.n <= FEW_NEIGHBOURS;
 }
 
-/* Whether p's neighbour is made anew where it is read: Note [Lines], Note [Products of kept rows]. */
+/*
+ * Note [Widened elements]
+ * Rows of what is nothing but elements in a wider dtype would be a copy: readers widen what they read by themselves,
+ * and find the source's rows, which may be kept anyway, or need no copy (place_copies.c, Note [Reading in place]).
+ */
+static bool is_widened(const ip_stage *p)
+{
+    const ip_expr *x = p->body;
+    if (x->op != IP_X_CAST || x->arg[0]->op != IP_X_LOAD || p->dtype == IMGPAR_F16) return false;
+    const ip_dtype_facts *to = ip_dtype(x->dtype), *from = ip_dtype(x->arg[0]->source->dtype);
+    return !to->is_float && !from->is_float && x->arg[0]->source->dtype != IMGPAR_BOOL &&
+           from->size_bytes < to->size_bytes;
+}
+
+/* Whether p's neighbour is made anew where it is read: Note [Lines], Note [Products of kept rows], Note [Widened
+ * elements]. */
 static bool is_made_where_read(const inlining *in, const ip_expr *load)
 {
     ip_stage *p = load->source;
@@ -240,7 +255,7 @@ static bool is_made_where_read(const inlining *in, const ip_expr *load)
     if (memcmp(p->dims, ip_stage_domain(in->reader), sizeof p->dims) != 0 || !ip_x_is_coord(load->arg[3], 3))
         return false;
     bool is_line = p->dims[0] == 1 && p->dims[1] == 1;
-    if (!is_line && !is_product_of_rows(in, p)) return false;
+    if (!is_line && !is_widened(p) && !is_product_of_rows(in, p)) return false;
     line_check c = { p, true };
     ip_x_descend(in->ir, p->body, check_line, &c);
     return c.fits;
