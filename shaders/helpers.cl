@@ -251,7 +251,7 @@ static inline void ip_fetch(__global const uchar *from, int n)
 #endif
 }
 
-/* The same, not as soon: into the second-level cache. */
+/* The same, into the second-level cache only. */
 static inline void ip_fetch_far(__global const uchar *from, int n)
 {
 #ifdef IP_STREAMS
@@ -563,7 +563,7 @@ static inline void ip_turn_uint(IP_TURN_ROWS(uint))
  * n bytes are about to be read. Fetches as many that come later; how (run/division.c): 1, a page behind them, which
  * will be read after them; 2, of the 32 KiB that come next a line of each page in turn into the second-level cache,
  * since memory serves eight pages at once a third faster than one, and the next n into the first-level one; 3, in the
- * row that is read next, `row` bytes from here; 4, nothing, since others do (ip_fetch_far()).
+ * row that is read next, `row` bytes from here; 4, nothing: the kernel's last stage does that (ip_fetch_far()).
  */
 IP_APART void ip_fetch_next(__global const uchar *from, int n, int how, long row)
 {

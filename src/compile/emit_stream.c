@@ -163,10 +163,11 @@ static void fetch_rows_ahead(ip_emit *e, const ip_placed *p)
     for (int i = 0; i < k->n_ahead; i++) {
         const ip_stage *s = k->ahead[i].stage;
         const char *row =
-            ip_text(e->ir, "min(%s, %s - 1)", ip_text_plus(e->ir, "y", k->ahead[i].row + 1), ip_emit_dim(e, s, 1));
+            ip_text(e->ir, "clamp(%s, 0, %s - 1)", ip_text_plus(e->ir, "y", k->ahead[i].row + 1), ip_emit_dim(e, s, 1));
         ip_s_add(e->ir, when, IP_S_STORE,
                  ip_text(e->ir, "ip_fetch_far((__global const uchar *)(%s + (long)%s), %s)",
-                         ip_emit_buffer_row(e, s, "z", row), ip_text_times(e->ir, "from", s->dims[3]),
+                         ip_emit_buffer_row(e, s, s->dims[0] == e->domain[0] ? "z" : "0", row),
+                         ip_text_times(e->ir, "from", s->dims[3]),
                          ip_text_times(e->ir, "(to - from)", ip_pixel_bytes(s))),
                  NULL, NULL);
     }

@@ -151,9 +151,9 @@ static ip_expr *without_zero(ip_expr *x)
 
 /*
  * Note [Low bits]
- * The lower bits of a sum, a difference and a product depend on no higher ones, so what is made of them by a mask or a
- * narrower dtype is computed in so many, though what stands between may leave their range. It pays where nothing has to
- * be made narrow first that was computed wide.
+ * The lower bits of a sum, a difference and a product depend on no higher ones, so what a mask makes of them is
+ * computed in 16 bits if the mask has no more, though what stands between may leave their range. That is done where
+ * nothing has to be cut to 16 bits first. (A sum that is also read without the mask is then computed twice.)
  */
 enum { MOST_LOW = 200 }; /* nodes that are looked at: an expression is a graph, and the walk is along its paths */
 
@@ -189,14 +189,14 @@ static ip_expr *low_bits(ip_ir *ir, ip_expr *x, imgpar_dtype to)
                                 : ip_x_binary(ir, x->op, args[0], args[1]);
 }
 
-/* x & m, where the bits of m make do. */
+/* x & m in as many bits as m has. */
 static ip_expr *masked(ip_ir *ir, ip_expr *x)
 {
     ip_expr *a = x->arg[0], *m = x->arg[1];
     if (x->op != IP_X_AND || !is_number(m) || m->lo < 0 || m->hi > UINT16_MAX) return x;
     const imgpar_dtype to = m->hi <= UINT8_MAX && a->op == IP_X_COORD ? IMGPAR_U8 : IMGPAR_U16;
     int n = MOST_LOW;
-    if (a->op != IP_X_COORD && !has_low_bits(a, to, &n)) return x;
+    if (a->op != IP_X_COORD && (size_of(x->dtype) <= size_of(to) || !has_low_bits(a, to, &n))) return x;
     a = a->op == IP_X_COORD ? ip_x_cast(ir, to, a) : low_bits(ir, a, to);
     return ip_x_cast(ir, x->dtype, ip_x_binary(ir, IP_X_AND, a, ip_x_cast(ir, to, m)));
 }

@@ -128,7 +128,7 @@ typedef struct ip_scratch {
     bool is_line; /* of a result, where it streams: what the last block left of a line stands before it */
 } ip_scratch;
 
-/* A row of an input that is read first for the next row of the result: row y + row, of as many columns. */
+/* Of an input, the last row that is read while row y of the result is made: row y + row. */
 typedef struct ip_row_ahead {
     const ip_stage *stage;
     int64_t row;

@@ -146,7 +146,8 @@ enum { IP_WARNING_BYTES = 512 };
 /* "blend: profiles differ: ..." into buf of so many bytes, if pictures of different profiles meet in a or below it; ""
  * if not. */
 char *ip_profile_warning(const imgpar_array *a, char *buf);
-/* The same in all but inputs and elements: row, parameters, type and range. */
+/* The same in all that evaluations depend on but inputs and elements: row, parameters, type, range, loop; metadata may
+ * differ. */
 bool ip_array_same_alone(const imgpar_array *a, const imgpar_array *b);
 /* A node of the same row, parameters, type and range with room for its inputs, of no context, with no elements and no
  * metadata; to be completed. NULL without memory. One handle. */

@@ -20,7 +20,8 @@
  * and the product are each rounded by a factor of at most 1 + 2^-24 (1 + 2^-23 where numbers are cut off), so the
  * product is wrong by less than (x + 1/2) / d * 2^-22 (1 + 2^-22) < 1 / 2d while x < 2^21: truncated, it is
  * floor(x / d). That takes half the time of products of 64 bits. And the range of r tells that of the quotients, so
- * that means of bytes are kept as bytes: divisors share a program where quotients have as many bytes.
+ * that means of bytes are kept as bytes. All divisors have three programs at most: of quotients that fit a byte, that
+ * fit two, and of others.
  */
 #include "ops/divide.h"
 
@@ -73,9 +74,10 @@ static double narrowing_inverse(const ip_expr *x, int64_t d)
 /* floor(x / d) in i32; x from 0 to MOST_BY_FLOATS, d at most one more, above 2. */
 static ip_expr *float_quotient(ip_lower *l, ip_expr *x, int64_t d)
 {
+    const float inverse = 1.0F / (float)d;
     const double most = narrowing_inverse(x, d);
     ip_expr *middle = ip_x_binary(l->ir, IP_X_ADD, ip_x_cast(l->ir, IMGPAR_F32, x), ip_x_float(l->ir, IMGPAR_F32, 0.5));
-    ip_expr *r = ip_x_param(l->ir, IMGPAR_F32, 1.0 / (double)d, 0, most > 0 ? most : 1.0 / 3);
+    ip_expr *r = ip_x_param(l->ir, IMGPAR_F32, inverse, 0, fmax(inverse, most > 0 ? most : 1.0 / 3));
     return ip_x_cast(l->ir, IMGPAR_I32, ip_x_binary(l->ir, IP_X_MUL, middle, r));
 }
 

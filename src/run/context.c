@@ -110,6 +110,7 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
     ip_blas_mode blas;
     ip_tier tier;
     pthread_mutex_lock(&ctx->lock);
+    ctx->n_settings++;
     if (strcmp(name, "schedule") == 0 && ip_schedule_find(value, &schedule))
         ctx->tuning.schedule = schedule;
     else if (strcmp(name, "fuse") == 0 && (strcmp(value, "0") == 0 || strcmp(value, "1") == 0))

@@ -35,6 +35,7 @@ struct imgpar_context {
     char *notice;         /* NULL: nothing to say */
     char *dump;           /* IMGPAR_DUMP; NULL */
     pthread_mutex_t lock; /* guards the settings */
+    uint64_t n_settings;  /* how often one was changed */
     bool fuse;
     ip_tuning tuning;
     bool checks; /* kernels are compiled with checks */

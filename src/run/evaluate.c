@@ -503,7 +503,7 @@ static void announce(const evaluation *e, const ip_request *q)
 
 /* ---- the door ---------------------------------------------------------------------------------------- */
 
-/* may_keep: no loop had to be run for it. */
+/* may_keep: no loop had to be run for it, and no value within the graph is held for it. */
 static imgpar_status run_alone(imgpar_context *ctx, ip_request *q, bool may_keep, ip_value **values, ip_error *err)
 {
     evaluation *e = planned_for(q);

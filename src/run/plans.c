@@ -36,14 +36,10 @@ typedef struct listing {
     } slots[N_SLOTS]; /* by address */
 } listing;
 
-typedef struct settings {
-    bool fuse, checks;
-    ip_tuning tuning;
-} settings;
-
 struct ip_kept_plan {
     uint64_t hash;
-    settings settings;
+    uint64_t n_settings;  /* how often settings had been changed when it was planned */
+    bool is_doubtful;     /* they were changed meanwhile */
     imgpar_array **nodes; /* a copy of the graph, in the order of a listing; handles */
     int n_nodes;
     int *roots; /* numbers of the arrays that are asked for */
@@ -73,11 +69,18 @@ static int number_of(listing *l, const imgpar_array *node)
     return *slot_of(l, node, &is_new);
 }
 
+static bool has_value(imgpar_array *a)
+{
+    ip_value *value = ip_array_pin(a);
+    ip_value_release(value);
+    return value != NULL;
+}
+
 /* Whether the plan of a graph with this node depends on no more than what is compared. */
-static bool may_be_planned_once(const imgpar_array *a)
+static bool may_be_planned_once(imgpar_array *a)
 {
     if (a->loop) return false;
-    if (!is_leaf(a)) return !a->source;
+    if (!is_leaf(a)) return !a->source && !has_value(a);
     return a->source && (a->source->kind == IP_SOURCE_PIXELS || a->source->kind == IP_SOURCE_BUFFER);
 }
 
@@ -126,20 +129,12 @@ static bool list_all(listing *l, const ip_request *q)
 
 /* ---- comparing ------------------------------------------------------------------------------------- */
 
-static settings settings_of(imgpar_context *ctx)
+static uint64_t settings_of(imgpar_context *ctx)
 {
     pthread_mutex_lock(&ctx->lock);
-    const settings s = { ctx->fuse, ctx->checks, ctx->tuning };
+    const uint64_t n = ctx->n_settings;
     pthread_mutex_unlock(&ctx->lock);
-    return s;
-}
-
-static bool are_same(const settings *a, const settings *b)
-{
-    const ip_tuning *s = &a->tuning, *t = &b->tuning;
-    return a->fuse == b->fuse && a->checks == b->checks && s->schedule == t->schedule &&
-           s->vector_bytes == t->vector_bytes && s->strip_bytes == t->strip_bytes &&
-           s->stream_bytes == t->stream_bytes && s->max_stages == t->max_stages;
+    return n;
 }
 
 static bool is_of(const ip_kept_plan *kept, listing *l, const ip_request *q)
@@ -231,11 +226,11 @@ void ip_plans_meet(imgpar_context *ctx, uint64_t hash)
 }
 
 /* Of this graph under these settings, out of what is kept; NULL: none. */
-static ip_kept_plan *take_out(ip_plans *plans, const settings *now, listing *l, const ip_request *q)
+static ip_kept_plan *take_out(ip_plans *plans, uint64_t n_settings, listing *l, const ip_request *q)
 {
     for (int k = 0; k < IP_KEPT_PLANS && plans->kept[k]; k++) {
         ip_kept_plan *kept = plans->kept[k];
-        if (!are_same(&kept->settings, now) || !is_of(kept, l, q)) continue;
+        if (kept->n_settings != n_settings || !is_of(kept, l, q)) continue;
         memmove(&plans->kept[k], &plans->kept[k + 1], (size_t)(IP_KEPT_PLANS - 1 - k) * sizeof *plans->kept);
         plans->kept[IP_KEPT_PLANS - 1] = NULL;
         return kept;
@@ -248,15 +243,16 @@ ip_kept_plan *ip_plans_take(imgpar_context *ctx, const ip_request *q, uint64_t *
     listing l;
     *hash = 0;
     if (ctx->dump || q->step || q->totals || q->use_ref || q->taker || !list_all(&l, q)) return NULL;
-    const settings now = settings_of(ctx);
+    const uint64_t n_settings = settings_of(ctx);
+    l.hash = ip_hash_u64(l.hash, n_settings);
     *hash = l.hash;
     pthread_mutex_lock(&ctx->lock);
-    ip_kept_plan *kept = take_out(&ctx->plans, &now, &l, q);
+    ip_kept_plan *kept = take_out(&ctx->plans, n_settings, &l, q);
     const bool is_worth_it = kept || was_met(&ctx->plans, l.hash);
     pthread_mutex_unlock(&ctx->lock);
     if (!kept && is_worth_it) kept = new_kept(&l, q);
     if (!kept) return NULL;
-    kept->settings = now;
+    kept->n_settings = n_settings;
     if (give_values(kept, &l)) return kept;
     free_kept(kept);
     return NULL;
@@ -314,6 +310,7 @@ imgpar_status ip_kept_plan_begin(ip_kept_plan *kept, imgpar_context *ctx, const 
         lend_to_leaves(kept, true);
         st = ip_evaluation_new(ctx, ctx->device, &copy, &kept->evaluation, err);
         lend_to_leaves(kept, false);
+        kept->is_doubtful = settings_of(ctx) != kept->n_settings;
     }
     *out = kept->evaluation;
     return st;
@@ -322,7 +319,7 @@ imgpar_status ip_kept_plan_begin(ip_kept_plan *kept, imgpar_context *ctx, const 
 void ip_plans_put(imgpar_context *ctx, ip_kept_plan *kept, bool may_keep)
 {
     if (!kept) return;
-    if (!may_keep || !kept->evaluation) {
+    if (!may_keep || !kept->evaluation || kept->is_doubtful) {
         free_kept(kept);
         return;
     }
@@ -333,8 +330,11 @@ void ip_plans_put(imgpar_context *ctx, ip_kept_plan *kept, bool may_keep)
     }
     pthread_mutex_lock(&ctx->lock);
     ip_plans *plans = &ctx->plans;
-    ip_kept_plan *last = plans->kept[IP_KEPT_PLANS - 1];
-    memmove(&plans->kept[1], &plans->kept[0], (IP_KEPT_PLANS - 1) * sizeof *plans->kept);
+    int at = 0; /* of what goes: the last one, or that of another thread for the same graph */
+    while (at < IP_KEPT_PLANS - 1 && plans->kept[at] && plans->kept[at]->hash != kept->hash)
+        at++;
+    ip_kept_plan *last = plans->kept[at];
+    memmove(&plans->kept[1], &plans->kept[0], (size_t)at * sizeof *plans->kept);
     plans->kept[0] = kept;
     pthread_mutex_unlock(&ctx->lock);
     free_kept(last);
