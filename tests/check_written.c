@@ -676,7 +676,9 @@ START_TEST(every_written_row_is_tested)
         /* check_written_camera */
         "demosaic dither undistort psnr ssim "
         /* check_written_geometry */
-        "extent pixelate swirl polar unpolar ";
+        "extent pixelate swirl polar unpolar "
+        /* check_written_arrays */
+        "diff gradient softmax integral outer trace tril triu entropy skewness kurtosis correlation sharpness ";
     for (size_t k = 0; k < imgpar_op_count(); k++) {
         const ip_op *op = ip_op_find(imgpar_op_get(k)->name);
         char word[80];

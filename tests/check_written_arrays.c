@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* Of arrays of numbers what NumPy and SciPy have, and figures (ops/written_arrays.def), against plain loops in long
+ * double. */
+#include "written.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { H = 19, W = 26 };
+
+static imgpar_dtype signed_of(imgpar_dtype dtype) { return dtype == IMGPAR_F32 ? IMGPAR_F32 : IMGPAR_I32; }
+
+/* text of a is want, each element but for a part of its magnitude and a number. */
+static void expect(const char *text, const picture *a, picture *want, real part, real slack)
+{
+    for (int64_t k = 0; k < picture_count(want); k++)
+        want->slack[k] = fabsl(want->v[k]) * part + slack;
+    written_expect(text, &a, 1, want, true);
+}
+
+static void expect_number(const char *text, const picture *a, imgpar_dtype dtype, real value, real slack)
+{
+    picture want = picture_new(dtype, 1, 1, 1);
+    want.v[0] = value;
+    expect(text, a, &want, 0, slack);
+    picture_free(&want);
+}
+
+/* ---- along an axis ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *axis;
+    int y, x, c;
+} axes[] = { { "", 1, 0, 0 }, { ", axis=1", 0, 1, 0 }, { ", axis=-1", 0, 0, 1 } };
+
+START_TEST(differences)
+{
+    const imgpar_dtype dtype = written_dtypes[_i % WRITTEN_DTYPES];
+    const int y = axes[_i / WRITTEN_DTYPES].y, x = axes[_i / WRITTEN_DTYPES].x, c = axes[_i / WRITTEN_DTYPES].c;
+    picture a = written_levels(dtype, H, W, 3, 3), want = picture_new(signed_of(dtype), H - y, W - x, 3 - c);
+    char text[40];
+    for (int64_t k = 0; k < picture_count(&want); k++) {
+        const int64_t j = k / want.c / want.w, i = k / want.c % want.w, n = k % want.c;
+        want.v[k] = *picture_at(&a, j + y, i + x, n + c) - *picture_at(&a, j, i, n);
+    }
+    snprintf(text, sizeof text, "diff($1%s)", axes[_i / WRITTEN_DTYPES].axis);
+    expect(text, &a, &want, 0, 0);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+static int64_t inside(int64_t k, int64_t n) { return k < 0 ? 0 : k >= n ? n - 1 : k; }
+
+START_TEST(slopes)
+{
+    const imgpar_dtype dtype = written_dtypes[_i % WRITTEN_DTYPES];
+    const int y = axes[_i / WRITTEN_DTYPES].y, x = axes[_i / WRITTEN_DTYPES].x, c = axes[_i / WRITTEN_DTYPES].c;
+    picture a = written_levels(dtype, H, W, 3, 4), want = picture_new(IMGPAR_F32, H, W, 3);
+    char text[40];
+    for (int64_t k = 0; k < picture_count(&want); k++) {
+        const int64_t at[] = { k / 3 / W, k / 3 % W, k % 3 }, n[] = { H, W, 3 }, by[] = { y, x, c };
+        int64_t to[3], from[3], apart = 0;
+        for (int d = 0; d < 3; d++) {
+            to[d] = inside(at[d] + by[d], n[d]);
+            from[d] = inside(at[d] - by[d], n[d]);
+            apart += to[d] - from[d];
+        }
+        want.v[k] = (*picture_at(&a, to[0], to[1], to[2]) - *picture_at(&a, from[0], from[1], from[2])) / (real)apart;
+    }
+    snprintf(text, sizeof text, "gradient($1%s)", axes[_i / WRITTEN_DTYPES].axis);
+    expect(text, &a, &want, 0, 0);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+START_TEST(shares_of_exponentials)
+{
+    const imgpar_dtype dtype = written_dtypes[_i];
+    picture a = written_levels(dtype, H, W, 3, 5), channels = picture_new(IMGPAR_F32, H, W, 3),
+            columns = picture_new(IMGPAR_F32, H, W, 3);
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        real sum = 0;
+        for (int c = 0; c < 3; c++)
+            sum += expl(*picture_at(&a, k / 3 / W, k / 3 % W, c) - a.v[k]);
+        channels.v[k] = 1 / sum;
+        sum = 0;
+        for (int x = 0; x < W; x++)
+            sum += expl(*picture_at(&a, k / 3 / W, x, k % 3) - a.v[k]);
+        columns.v[k] = 1 / sum;
+    }
+    expect("softmax($1)", &a, &channels, 0x1p-18L, 0x1p-126L);
+    expect("softmax($1, axis=1)", &a, &columns, 0x1p-18L, 0x1p-126L);
+    picture_free(&a);
+    picture_free(&channels);
+    picture_free(&columns);
+}
+END_TEST
+
+/* ---- tables of sums, matrices --------------------------------------------------------------------- */
+
+START_TEST(a_table_of_sums)
+{
+    const imgpar_dtype dtype = written_dtypes[_i];
+    picture a = written_levels(dtype, H, W, 3, 6);
+    picture want = picture_new(dtype == IMGPAR_F32 ? IMGPAR_F32 : IMGPAR_U64, H, W, 3);
+    for (int64_t k = 0; k < picture_count(&a); k++)
+        for (int64_t y = 0; y <= k / 3 / W; y++)
+            for (int64_t x = 0; x <= k / 3 % W; x++)
+                want.v[k] += *picture_at(&a, y, x, k % 3);
+    expect("integral($1)", &a, &want, dtype == IMGPAR_F32 ? (H + W) * 0x1p-24L : 0, 0);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+START_TEST(products_of_all_with_all)
+{
+    const imgpar_dtype dtype = written_dtypes[_i];
+    picture a = written_levels(dtype, 1, 7, 1, 7), b = written_levels(dtype, 1, 12, 1, 8);
+    const imgpar_dtype product = dtype == IMGPAR_U16 ? IMGPAR_I64 : signed_of(dtype);
+    picture want = picture_new(product, 7, 12, 1);
+    for (int64_t k = 0; k < picture_count(&want); k++)
+        want.v[k] = a.v[k / 12] * b.v[k % 12];
+    written_expect("outer(reshape($1, [-1]), reshape($2, [-1]))", (const picture *[]){ &a, &b }, 2, &want, true);
+    picture_free(&a);
+    picture_free(&b);
+    picture_free(&want);
+}
+END_TEST
+
+START_TEST(parts_of_matrices)
+{
+    static const int borders[] = { 0, 3, -4, 40, -40 };
+    const imgpar_dtype dtype = written_dtypes[_i % WRITTEN_DTYPES];
+    const int k = borders[_i / WRITTEN_DTYPES];
+    picture a = written_levels(dtype, H, W, 1, 9), lower = picture_copy(&a), upper = picture_copy(&a);
+    real sum = 0;
+    char text[80];
+    for (int64_t n = 0; n < picture_count(&a); n++) {
+        const int64_t above = n % W - n / W - k;
+        if (above > 0) lower.v[n] = 0;
+        if (above < 0) upper.v[n] = 0;
+        if (above == 0) sum += a.v[n];
+    }
+    snprintf(text, sizeof text, "tril(reshape($1, [19, 26]), %d)", k);
+    expect(text, &a, &lower, 0, 0);
+    snprintf(text, sizeof text, "triu(reshape($1, [19, 26]), %d)", k);
+    expect(text, &a, &upper, 0, 0);
+    snprintf(text, sizeof text, "trace(reshape($1, [19, 26]), %d)", k);
+    if (k > -H && k < W) expect_number(text, &a, dtype == IMGPAR_F32 ? IMGPAR_F32 : IMGPAR_U64, sum, 1e-5L);
+    picture_free(&a);
+    picture_free(&lower);
+    picture_free(&upper);
+}
+END_TEST
+
+/* ---- what an array is like ----------------------------------------------------------------------- */
+
+START_TEST(the_entropy_of_few_levels)
+{
+    const imgpar_dtype dtype = written_dtypes[_i];
+    static const int often[] = { 1, 2, 3, 5, 8, 0, 475 };
+    picture a = picture_new(dtype, H, W, 1);
+    real bits = 0;
+    int at = 0;
+    for (int k = 0; k < 7; k++) {
+        const real part = (real)often[k] / (H * W);
+        if (often[k] > 0) bits -= part * log2l(part);
+        for (int n = 0; n < often[k]; n++)
+            a.v[at++] = dtype_full(dtype) - 13 * k;
+    }
+    ck_assert_int_eq(at, H * W);
+    expect_number("entropy($1)", &a, IMGPAR_F32, bits, 0x1p-12L);
+    expect_number("entropy(clamp($1, 9, 9))", &a, IMGPAR_F32, 0, 0);
+    picture_free(&a);
+}
+END_TEST
+
+/* The mean of (a - its mean)^n. */
+static real moment(const picture *a, int n)
+{
+    real mean = 0, sum = 0;
+    for (int64_t k = 0; k < picture_count(a); k++)
+        mean += a->v[k] / (real)picture_count(a);
+    for (int64_t k = 0; k < picture_count(a); k++)
+        sum += powl(a->v[k] - mean, n) / (real)picture_count(a);
+    return sum;
+}
+
+START_TEST(moments_and_correlation)
+{
+    const imgpar_dtype dtype = written_dtypes[_i];
+    picture a = written_levels(dtype, H, W, 3, 10), b = written_levels(dtype, H, W, 3, 11);
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        a.v[k] = rounded(dtype, a.v[k] * a.v[k] / dtype_full(dtype)); /* more dark than light ones */
+        b.v[k] = rounded(dtype, (2 * a.v[k] + b.v[k]) / 3);
+    }
+    const real m = moment(&a, 2);
+    expect_number("skewness($1)", &a, IMGPAR_F32, moment(&a, 3) / powl(m, 1.5L), 0x1p-10L);
+    expect_number("kurtosis($1)", &a, IMGPAR_F32, moment(&a, 4) / (m * m) - 3, moment(&a, 4) / (m * m) * 0x1p-10L);
+    real both = 0, u = 0, v = 0;
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        u += a.v[k] / (real)picture_count(&a);
+        v += b.v[k] / (real)picture_count(&a);
+    }
+    for (int64_t k = 0; k < picture_count(&a); k++)
+        both += (a.v[k] - u) * (b.v[k] - v) / (real)picture_count(&a);
+    picture want = picture_new(IMGPAR_F32, 1, 1, 1);
+    want.v[0] = both / sqrtl(m * moment(&b, 2));
+    want.slack[0] = 0x1p-12L;
+    written_expect("correlation($1, $2)", (const picture *[]){ &a, &b }, 2, &want, true);
+    picture_free(&a);
+    picture_free(&b);
+    picture_free(&want);
+}
+END_TEST
+
+/* Of gray pictures, in one channel or three, with and without alpha, which does not count. */
+START_TEST(sharpness_is_that_of_the_luminance)
+{
+    const imgpar_dtype dtype = written_dtypes[_i % WRITTEN_DTYPES];
+    const int channels = _i / WRITTEN_DTYPES + 1, colours = channels > 2 ? 3 : 1;
+    if (dtype == IMGPAR_F32 && channels % 2 == 0) return; /* floats that were not decoded have no alpha */
+    picture gray = written_levels(dtype, H, W, 1, 12), a = written_levels(dtype, H, W, channels, 13),
+            edges = picture_copy(&gray);
+    for (int64_t k = 0; k < H * W; k++) {
+        const int64_t y = k / W, x = k % W;
+        for (int c = 0; c < colours; c++)
+            *picture_at(&a, y, x, c) = gray.v[k];
+        edges.v[k] = written_nearest(&gray, y - 1, x, 0) + written_nearest(&gray, y + 1, x, 0) +
+                     written_nearest(&gray, y, x - 1, 0) + written_nearest(&gray, y, x + 1, 0) - 4 * gray.v[k];
+    }
+    const real want = moment(&edges, 2);
+    expect_number("sharpness($1)", &a, dtype == IMGPAR_U16 ? IMGPAR_F64 : IMGPAR_F32, want, want * 0x1p-18L);
+    picture_free(&gray);
+    picture_free(&a);
+    picture_free(&edges);
+}
+END_TEST
+
+int main(void)
+{
+    enum { N_AXES = sizeof axes / sizeof *axes };
+    TCase *tc = written_case();
+    tcase_add_loop_test(tc, differences, 0, N_AXES * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, slopes, 0, N_AXES * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, shares_of_exponentials, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, a_table_of_sums, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, products_of_all_with_all, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, parts_of_matrices, 0, 5 * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, the_entropy_of_few_levels, 0, 2);
+    tcase_add_loop_test(tc, moments_and_correlation, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, sharpness_is_that_of_the_luminance, 0, 4 * WRITTEN_DTYPES);
+    return written_run("written_arrays", tc);
+}
