@@ -304,6 +304,9 @@ static const shape shapes[] = {
       61, 37, 0 },
     { "a = cast($1, i32)\nh = (a + a[0, 1] + a[0, 2]) div 3\n(h + h[1, 0] + h[2, 0]) div 3", IMGPAR_U8, 1, 61, 37, 0 },
     { "boxblur($1, 3)", IMGPAR_U8, 3, 61, 37, 0 },
+    /* a comparison of lanes is no number: all its bits are set */
+    { "(max(flip($1), $2) == $2) + 20", IMGPAR_F32, 4, 61, 37, 0 },
+    { "cast(max(reverse($1, 1), $2) < $2, u8)", IMGPAR_I32, 3, 61, 37, 0 },
     { "m = max(cast($1, i32), cast($2, i32))\nstencil(m[0, -1] + m[1, 0], border=constant, cval=70000)", IMGPAR_U8, 1,
       61, 37, 0 },
     { "m = max(cast($1, i32), cast($2, i32))\nstencil(m[0, -1] - m[1, 0], border=constant, cval=-3)", IMGPAR_U8, 2, 61,

@@ -36,6 +36,8 @@
 #include "base/dtype.h"
 #include "compile/emit.h"
 
+#include <string.h>
+
 enum { FETCH_PAGES = 2, FETCH_BELOW = 4 /* ip_fetch_next() */ };
 
 static ip_reads reads_of(const ip_emit *e, ip_expr *body)
@@ -136,13 +138,16 @@ void ip_emit_declare_lines(ip_emit *e)
     }
 }
 
-/* How a stage fetches, what it reads or what is ahead; "0": neither. */
+/* Whether a stage fetches, what it reads or what is ahead of it; "0": neither. */
 static const char *fetches_of(ip_emit *e, const ip_placed *p)
 {
     const ip_kernel *k = e->kernel;
-    bool is_last = p == &k->placed[k->n_placed - 1];
-    return is_last && k->n_ahead > 0 ? ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL)
-                                     : ip_emit_fetches(e, p->stage->body);
+    const char *reads = ip_emit_fetches(e, p->stage->body);
+    if (k->n_ahead == 0) return reads;
+    const bool is_last = p == &k->placed[k->n_placed - 1], has_reads = strcmp(reads, "0") != 0;
+    const char *how = ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL);
+    if (!is_last) return has_reads ? ip_text(e->ir, "(%s & %d)", how, FETCH_BELOW - 1) : reads;
+    return has_reads ? how : ip_text(e->ir, "(%s == %d)", how, FETCH_BELOW);
 }
 
 const char *ip_emit_without_blocks(ip_emit *e, const ip_placed *p)

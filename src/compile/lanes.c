@@ -32,7 +32,8 @@ static bool load_fits(lane_check *c, ip_expr *x)
            !((x->arg[0]->uses | x->arg[1]->uses | x->arg[2]->uses) & IP_USES_C);
 }
 
-/* Comparisons of lanes are masks of 32 bits, which choose between numbers of as many. */
+/* Comparisons of lanes are masks of 32 bits, which choose between numbers of as many. Each bit of them is set: they are
+ * no numbers, and nothing else is made of them. */
 static bool fits_masks(const ip_expr *x) { return is_number(x) && ip_dtype(x->dtype)->size_bytes == 4; }
 
 static bool window_fits(lane_check *c, const ip_expr *x)
@@ -133,6 +134,8 @@ bool ip_fits_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored)
     bool may = site->options->pragmas && !site->options->checks && site->channels >= LEAST_CHANNELS &&
                site->channels <= IP_LANES && stored == body->dtype;
     lane_check c = { .site = site, .fits = may, .is_kept = true };
-    if (may) ip_x_descend(site->ir, ip_lanes_part(site, body), check, &c);
+    ip_expr *part = ip_lanes_part(site, body);
+    c.fits = may && is_number(part);
+    if (c.fits) ip_x_descend(site->ir, part, check, &c);
     return c.fits && c.gathers && (c.is_kept || ip_even_step(site, body)) && !site->ir->failed;
 }
