@@ -235,7 +235,7 @@ START_TEST(a_result_may_go_where_its_source_lies)
 }
 END_TEST
 
-START_TEST(values_that_are_kept_within_a_graph_are_used)
+START_TEST(values_that_are_kept_within_a_graph_change_no_result)
 {
     uint8_t pixels[N], got[N];
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -415,7 +415,7 @@ int main(void)
     tcase_add_test(c, a_setting_that_plans_depend_on_makes_another_plan);
     tcase_add_test(c, a_kept_plan_holds_none_of_the_users_memory);
     tcase_add_test(c, a_result_may_go_where_its_source_lies);
-    tcase_add_test(c, values_that_are_kept_within_a_graph_are_used);
+    tcase_add_test(c, values_that_are_kept_within_a_graph_change_no_result);
     tcase_add_test(c, values_of_generators_are_used);
     tcase_add_test(c, several_results_of_which_one_is_asked_for_twice);
     tcase_add_test(c, a_limit_on_memory_holds_for_plans_that_are_kept);

@@ -134,7 +134,7 @@ static void note_ahead(ip_kernel *kernel, const ip_stage *s, int64_t row)
     kernel->n_ahead += k == kernel->n_ahead;
 }
 
-/* Finds the rows that the kernel's last stage can fetch ahead; whether it does, the launch says. */
+/* Finds the rows that the kernel's last stage can prefetch; whether it does, the launch says. */
 static void find_rows_ahead(const ip_site *site, ip_kernel *kernel)
 {
     const ip_placed *last = &kernel->placed[kernel->n_placed - 1];

@@ -434,6 +434,14 @@ void ip_evaluation_report_to(evaluation *e, const imgpar_options *options)
     e->runner.is_step = before.is_step;
 }
 
+void ip_evaluation_change_source(evaluation *e, ip_stage *s, ip_value *takes)
+{
+    ip_value_release(e->source_values[s->id]);
+    ip_value_release(s->value);
+    e->source_values[s->id] = NULL;
+    s->value = takes;
+}
+
 /* ---- steps of loops ---------------------------------------------------------------------------------- */
 
 /* Between steps a plan holds none of the carried values, so that their memory is free for the next ones. */
@@ -443,10 +451,7 @@ static void change_placeholders(evaluation *e, const ip_step *step, bool has_val
         ip_stage *s = e->plan->ir->stages[k];
         for (int i = 0; i < step->n_placeholders; i++) {
             if (s->kind != IP_STAGE_SOURCE || s->node != step->placeholders[i]) continue;
-            ip_value_release(e->source_values[k]);
-            ip_value_release(s->value);
-            e->source_values[k] = NULL;
-            s->value = has_values ? ip_array_pin(step->placeholders[i]) : NULL;
+            ip_evaluation_change_source(e, s, has_values ? ip_array_pin(step->placeholders[i]) : NULL);
         }
     }
 }

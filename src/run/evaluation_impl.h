@@ -71,6 +71,8 @@ ip_region ip_evaluation_region(const evaluation *e, const ip_kernel *k);
 uint64_t ip_evaluation_bytes(const evaluation *e);
 /* What is needed of a source in the device's memory, in its binding. */
 imgpar_status ip_evaluation_bind_source(evaluation *e, const ip_stage *s, ip_error *err);
+/* From now on a source has that value, which is taken over; NULL: none. For plans that are run again. */
+void ip_evaluation_change_source(evaluation *e, ip_stage *s, ip_value *takes);
 /* A source's value; borrowed. */
 imgpar_status ip_evaluation_source(evaluation *e, const ip_stage *s, ip_value **out, ip_error *err);
 /* Runs the kernels that make what is needed; the bindings keep it until ip_evaluation_unbind(). */

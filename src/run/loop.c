@@ -96,13 +96,6 @@ static visit *meet(walk *w, const imgpar_array *node, bool *first)
 
 /* ---- finding loops ----------------------------------------------------------------- */
 
-static bool has_value(imgpar_array *a)
-{
-    ip_value *v = ip_array_pin(a);
-    ip_value_release(v);
-    return v != NULL;
-}
-
 /* From here to ip_loops_release() the node keeps the value it has or gets, whatever other threads do. */
 static imgpar_status hold(ip_loop_values *out, imgpar_array *node, ip_error *err)
 {
@@ -126,7 +119,7 @@ static imgpar_status hold(ip_loop_values *out, imgpar_array *node, ip_error *err
 /* What is below a node, unless it has a value. */
 static imgpar_status pass_by(walk *w, imgpar_array *node, ip_loop_values *out, ip_error *err)
 {
-    bool has = has_value(node);
+    bool has = ip_array_has_value(node);
     imgpar_status st = has ? hold(out, node, err) : IMGPAR_OK;
     if (!st && has) has = out->values[out->n - 1] != NULL; /* it may have lost it just now */
     return st || has ? st : push_all(w, node->inputs, node->n_inputs, err);
@@ -188,7 +181,7 @@ imgpar_status ip_loops_find(imgpar_array *const *arrays, size_t n, ip_loop ***lo
         imgpar_array *node = w.stack[--w.depth].node;
         bool first = false;
         if (!meet(&w, node, &first)) st = ip_fail_memory(err, "finding loops");
-        if (st || !first || has_value(node)) continue;
+        if (st || !first || ip_array_has_value(node)) continue;
         if (node->loop) st = add_loop(loops, n_loops, node->loop, err);
         if (!st) st = push_causes(&w, node, err);
     }
@@ -245,7 +238,7 @@ static imgpar_status find_changing(walk *w, const ip_loop *loop, ip_error *err)
         visit *v = meet(w, node, &first);
         if (!v) return ip_fail_memory(err, "preparing loops");
         v->changes = v->changes || is_carried(loop, node);
-        if (!first || v->changes || has_value(node)) continue;
+        if (!first || v->changes || ip_array_has_value(node)) continue;
         st = push(w, node, true, err);
         if (!st) st = push_causes(w, node, err);
     }
@@ -272,7 +265,7 @@ static imgpar_status find_unchanged(const ip_loop *loop, ip_loop_values *out, ip
             st = ip_fail_memory(err, "preparing loops");
         else if (first && !changes && (node->loop || is_made_alone(node)))
             st = hold(out, node, err);
-        else if (first && !has_value(node))
+        else if (first && !ip_array_has_value(node))
             st = push_all(&step, node->inputs, node->n_inputs, err);
     }
     walk_free(&step);

@@ -69,18 +69,11 @@ static int number_of(listing *l, const imgpar_array *node)
     return *slot_of(l, node, &is_new);
 }
 
-static bool has_value(imgpar_array *a)
-{
-    ip_value *value = ip_array_pin(a);
-    ip_value_release(value);
-    return value != NULL;
-}
-
 /* Whether the plan of a graph with this node depends on no more than what is compared. */
 static bool may_be_planned_once(imgpar_array *a)
 {
     if (a->loop) return false;
-    if (!is_leaf(a)) return !a->source && !has_value(a);
+    if (!is_leaf(a)) return !a->source && !ip_array_has_value(a);
     return a->source && (a->source->kind == IP_SOURCE_PIXELS || a->source->kind == IP_SOURCE_BUFFER);
 }
 
@@ -272,7 +265,7 @@ static void lend_to_leaves(ip_kept_plan *kept, bool lends)
     }
 }
 
-static const ip_value *value_of(const ip_kept_plan *kept, const imgpar_array *node)
+static ip_value *value_of(const ip_kept_plan *kept, const imgpar_array *node)
 {
     for (int k = 0; k < kept->n_nodes; k++)
         if (kept->nodes[k] == node) return kept->values[k];
@@ -285,12 +278,8 @@ static void change_sources(ip_kept_plan *kept, bool has_values)
     evaluation *e = kept->evaluation;
     for (int k = 0; k < e->plan->ir->n_stages; k++) {
         ip_stage *s = e->plan->ir->stages[k];
-        const ip_value *value = s->kind == IP_STAGE_SOURCE ? value_of(kept, s->node) : NULL;
-        if (!value) continue;
-        ip_value_release(e->source_values[k]);
-        ip_value_release(s->value);
-        e->source_values[k] = NULL;
-        s->value = has_values ? ip_value_retain((ip_value *)value) : NULL;
+        ip_value *value = s->kind == IP_STAGE_SOURCE ? value_of(kept, s->node) : NULL;
+        if (value) ip_evaluation_change_source(e, s, has_values ? ip_value_retain(value) : NULL);
     }
 }
 

@@ -215,6 +215,13 @@ struct ip_value *ip_array_pin(imgpar_array *a)
     return v;
 }
 
+bool ip_array_has_value(imgpar_array *a)
+{
+    ip_value *v = ip_array_pin(a);
+    ip_value_release(v);
+    return v != NULL;
+}
+
 void ip_array_keep_value(imgpar_array *a, ip_value *value)
 {
     pthread_mutex_lock(&a->lock);

@@ -25,6 +25,8 @@ ip_value *ip_value_retain(ip_value *value);
 void ip_value_release(ip_value *value); /* NULL is legal */
 /* The value that the array keeps, retained; NULL: none. */
 ip_value *ip_array_pin(imgpar_array *a);
+/* Whether it keeps one at this moment. */
+bool ip_array_has_value(imgpar_array *a);
 
 /* Takes host (from ip_alloc) or buffer; NULL without memory (both are released then). */
 ip_value *ip_value_of_host(void *takes_host, size_t size_bytes);
