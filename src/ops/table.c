@@ -4,11 +4,14 @@
  * them up. Hidden rows are found by the library itself but not listed.
  */
 #include "ops/build.h"
+
+#include "base/hash.h"
 #include "ops/families.h"
 #include "ops/row_functions.h"
 #include "ops/rows.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,23 +51,49 @@ enum { N_OPS = sizeof ops / sizeof *ops };
 
 static bool is_listed(const ip_op *op) { return !(op->flags & IP_OP_HIDDEN); }
 
-/* True when name is one of the space-separated words. */
-static bool among(const char *words, const char *name)
+/* Names and aliases by their hashes: every call of a text and every row of a written one looks some up. */
+typedef struct word {
+    const char *text; /* NULL: the slot is free */
+    size_t length;
+    const ip_op *op;
+} word;
+
+enum { WORD_SLOTS = 8 * N_OPS }; /* names and aliases are a quarter of that; tests/check_ops.c finds each */
+static word words[WORD_SLOTS];
+
+/* Where text stands, or would. */
+static word *slot_of(const char *text, size_t length)
 {
-    size_t n = strlen(name);
-    for (const char *at = words; n && (at = strstr(at, name)); at++)
-        if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')) return true;
-    return false;
+    size_t k = (size_t)(ip_hash_bytes(0, text, length) % WORD_SLOTS);
+    while (words[k].text && !(words[k].length == length && memcmp(words[k].text, text, length) == 0))
+        k = (k + 1) % WORD_SLOTS;
+    return &words[k];
+}
+
+static void add_word(const char *text, size_t length, const ip_op *op)
+{
+    word *slot = slot_of(text, length);
+    if (!slot->text) *slot = (word){ text, length, op };
+}
+
+static void fill_words(void)
+{
+    for (int k = 0; k < N_OPS; k++)
+        add_word(ops[k].info.name, strlen(ops[k].info.name), &ops[k]);
+    for (int k = 0; k < N_OPS; k++)
+        for (const char *at = ops[k].info.aliases; *at;) {
+            size_t length = strcspn(at, " ");
+            if (length) add_word(at, length, &ops[k]); /* a name wins over an alias */
+            at += length + (at[length] == ' ');
+        }
 }
 
 const ip_op *ip_op_find(const char *name)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (!name) return NULL;
-    for (int k = 0; k < N_OPS; k++)
-        if (strcmp(ops[k].info.name, name) == 0) return &ops[k];
-    for (int k = 0; k < N_OPS; k++)
-        if (among(ops[k].info.aliases, name)) return &ops[k];
-    return NULL;
+    pthread_once(&once, fill_words);
+    return slot_of(name, strlen(name))->op;
 }
 
 const ip_op *ip_op_find_symbol(const char *symbol, int n_inputs)

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "base/structs.h"
+#include "base/thread.h"
 #include "graph/array.h"
 #include "run/clblast.h"
 #include "run/drivers.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Why this thread's last imgpar_context_new() failed. The context does not exist, so it cannot hold the message. */
 static _Thread_local char new_error[1024];
@@ -228,7 +228,7 @@ imgpar_status ip_context_new(const char *selector, imgpar_context **out)
     imgpar_status st = ctx && init_locks(ctx) ? IMGPAR_OK : ip_fail_memory(&err, "opening a context");
     if (!st) {
         atomic_init(&ctx->refs, 1);
-        ctx->process = getpid();
+        ctx->process = ip_process_number();
         ctx->info = ref_device;
         ctx->fuse = true;
         ctx->max_pixels = 268435456;
@@ -275,7 +275,7 @@ void imgpar_context_release(imgpar_context *ctx)
  */
 imgpar_status ip_context_check(const imgpar_context *ctx, ip_error *err)
 {
-    if (ctx->process == getpid()) return IMGPAR_OK;
+    if (ctx->process == ip_process_number()) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_DEVICE_LOST,
                    "the context was opened before fork(); a child process opens one of its own");
 }

@@ -11,7 +11,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <sys/types.h>
 
 /* Objects of the device layer (cl/) that are alive. */
 typedef enum ip_live_kind {
@@ -28,7 +27,7 @@ typedef enum ip_tier { IP_TIER_KERNELS, IP_TIER_INTERPRET, IP_TIER_AUTO, IP_N_TI
 
 struct imgpar_context {
     atomic_int refs;
-    pid_t process; /* that opened it; see Note [Forked processes] */
+    unsigned process; /* that opened it; see Note [Forked processes] */
     ip_devices devices;
     ip_device *device;    /* the first of them; NULL: ref */
     imgpar_device info;   /* of ref; else the device's facts have it */

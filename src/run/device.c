@@ -7,7 +7,7 @@
 #include "run/drivers.h"
 #include "run/select.h"
 
-#include <unistd.h>
+#include "base/thread.h"
 
 /* ---- opening and closing --------------------------------------------------------- */
 
@@ -118,7 +118,7 @@ static imgpar_status open_candidate(ip_candidate *candidate, uint64_t limit_byte
     ip_device *device = ip_zalloc(sizeof *device);
     if (!device) return ip_fail_memory(err, "opening a device");
     atomic_init(&device->refs, 1);
-    device->process = getpid();
+    device->process = ip_process_number();
     device->id = candidate->id;
     device->facts = candidate->facts;
     device->n_on_host = n_on_host;
@@ -205,7 +205,7 @@ ip_device *ip_device_hold(ip_device *device)
     return device;
 }
 
-bool ip_device_is_of_the_parent(const ip_device *device) { return device->process != getpid(); }
+bool ip_device_is_of_the_parent(const ip_device *device) { return device->process != ip_process_number(); }
 
 void ip_device_drop(ip_device *device)
 {

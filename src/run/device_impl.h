@@ -102,7 +102,7 @@ typedef struct ip_blas {
 
 struct ip_device {
     atomic_int refs;
-    pid_t process; /* that opened it: in its children nothing is given back, see Note [Forked processes] */
+    unsigned process; /* that opened it: in its children nothing is given back, see Note [Forked processes] */
     ip_device_facts facts;
     cl_device_id id;
     bool is_part;            /* id is a sub-device, to be released */

@@ -6,6 +6,7 @@
 #include "run/drivers.h"
 
 #include "base/str.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -138,11 +139,11 @@ bool ip_drivers_pocl_is_general(void)
 
 /* Drivers belong to the process, as the environment does, and no object of a child's could know of them: which one has
  * loaded them. */
-static atomic_long process_of_drivers;
+static atomic_uint process_of_drivers;
 
 static void prepare(void)
 {
-    atomic_store(&process_of_drivers, (long)getpid());
+    atomic_store(&process_of_drivers, ip_process_number());
     if (!ip_env("POCL_CACHE_DIR") && !pocl_has_a_folder()) give_pocl_a_folder();
     pin_threads_of_pocl();
     keep_pocl_general();
@@ -176,6 +177,6 @@ char *ip_drivers_complaint(void)
 
 bool ip_drivers_are_of_the_parent(void)
 {
-    long process = atomic_load(&process_of_drivers);
-    return process != 0 && process != (long)getpid();
+    unsigned process = atomic_load(&process_of_drivers);
+    return process != 0 && process != ip_process_number();
 }

@@ -438,7 +438,14 @@ imgpar_status ip_buffer_read(ip_buffer *buffer, size_t offset, void *dst, size_t
  * Note [Maps]
  * Several threads may look at a buffer at once, to encode it for one. They share one map of OpenCL's: PoCL frees what
  * it mapped for one thread while another one maps the same buffer. So the first look maps, and the last one unmaps.
+ * Memory of the host that a device works in by itself needs no map: two commands fewer, each of which wakes a thread of
+ * the driver's, were 80 us of the 170 that an evaluation of 64 x 64 pixels took.
  */
+static bool needs_map(const ip_buffer *buffer)
+{
+    return !buffer->host || !buffer->device->facts.works_in_host_memory;
+}
+
 static imgpar_status map(ip_buffer *buffer, ip_error *err)
 {
     ip_device *device = buffer->device;
@@ -458,6 +465,10 @@ imgpar_status ip_buffer_map(ip_buffer *buffer, void **host, ip_error *err)
     *host = NULL;
     imgpar_status st = ip_buffer_wait(buffer, err); /* before the lock: others' buffers may be ready */
     if (st) return st;
+    if (!needs_map(buffer)) {
+        *host = buffer->host;
+        return IMGPAR_OK;
+    }
     pthread_mutex_lock(&pool->maps);
     if (buffer->n_maps == 0) st = map(buffer, err);
     if (!st) {
@@ -471,7 +482,7 @@ imgpar_status ip_buffer_map(ip_buffer *buffer, void **host, ip_error *err)
 /* Whoever uses the memory next must find it given back, so this waits; nobody can act on a failure. */
 void ip_buffer_unmap(ip_buffer *buffer, void *host)
 {
-    if (!host) return;
+    if (!host || !needs_map(buffer)) return;
     cl_command_queue copies = buffer->device->copies;
     pthread_mutex_lock(&buffer->device->pool.maps);
     if (--buffer->n_maps == 0 && !clEnqueueUnmapMemObject(copies, buffer->mem, host, 0, NULL, NULL)) clFinish(copies);
