@@ -49,10 +49,10 @@ const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k)
     return e->channels > IP_WRITTEN_CHANNELS ? ip_text(e->ir, "%s + c", first) : ip_text_plus(e->ir, first, k);
 }
 
-/* What the values of a loop are: bytes of the widest, how many have at most two bytes, how many more; whether there are
- * functions. */
+/* What the values of a loop are: bytes of the widest; how many have so many bytes; whether there are functions. */
+enum { MOST_BYTES = 16 };
 typedef struct widths {
-    int widest, n_narrow, n_wide;
+    int widest, n_of_size[MOST_BYTES + 1];
     bool calls, has_series;
 } widths;
 
@@ -64,7 +64,7 @@ static void note_width(const ip_expr *x, widths *w)
     w->calls |= is_call;
     w->has_series |= is_call && x->op != IP_X_SQRT && x->dtype == IMGPAR_F64;
     if (is_index || x->dtype == IMGPAR_BOOL) return;
-    *(size <= 2 ? &w->n_narrow : &w->n_wide) += 1;
+    w->n_of_size[size]++;
     w->widest = size > w->widest ? size : w->widest;
 }
 
@@ -92,16 +92,25 @@ int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored)
     return size < e->options->tuning.vector_bytes ? e->options->tuning.vector_bytes / size : 1;
 }
 
-/* Lanes of a loop that makes columns. Where much of it is narrow, two vectors of the widest numbers: the narrow ones
- * then fill theirs. Functions want the registers for themselves; those of f64 wait for one term of a series after the
+/* Whether so many values have at most half the widest's bytes, and no function is among all, that two vectors of the
+ * widest should be made together: the narrow ones then fill theirs. */
+static bool is_mixed(const widths *w)
+{
+    enum { FEW = 3, MOST_OF_WIDEST = 3 };
+    int n_narrow = 0, n_wide = 0;
+    for (int size = 1; size <= MOST_BYTES; size++)
+        *(2 * size <= w->widest ? &n_narrow : &n_wide) += w->n_of_size[size];
+    return w->widest >= 4 && n_narrow >= FEW && MOST_OF_WIDEST * n_narrow >= n_wide && !w->calls;
+}
+
+/* Lanes of a loop that makes columns. Where much of it is narrow, two vectors of the widest numbers. Functions want the registers for themselves; those of f64 wait for one term of a series after the
  * other, so two vectors of them take a fifth less than one after the other where there are 32 registers. */
 static int row_width(ip_emit *e, const ip_columns *c)
 {
-    enum { FEW = 3, MANY_REGISTERS = 64 };
+    enum { MANY_REGISTERS = 64 };
     widths w = widths_of(e, c->body, c->stage->dtype);
-    bool is_mixed = w.widest == 4 && w.n_narrow >= FEW && 3 * w.n_narrow >= w.n_wide && !w.calls;
     bool is_of_series = w.widest == 8 && w.has_series && e->options->tuning.vector_bytes >= MANY_REGISTERS;
-    return ip_emit_width(e, c->body, c->stage->dtype) * (is_mixed || is_of_series ? 2 : 1);
+    return ip_emit_width(e, c->body, c->stage->dtype) * (is_mixed(&w) || is_of_series ? 2 : 1);
 }
 
 /* ---- one row of a stage --------------------------------------------------------------- */
