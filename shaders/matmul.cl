@@ -127,6 +127,50 @@ IP_APART void mm_tile(const MM_T *restrict a, __global const MM_T *restrict b, i
         }
 }
 
+/* Element k of so many rows of a, of each of 4 steps, side by side: 4 x MM_TURN elements are turned in registers. */
+typedef MM_JOIN(MM_T, 4) mm_4;
+#if MM_R % 4 == 0
+#define MM_TURN 4
+static inline void mm_turn(__global const MM_T *restrict a, const long *restrict row, MM_T *restrict out)
+{
+    const mm_4 r0 = vload4(0, a + row[0]), r1 = vload4(0, a + row[1]);
+    const mm_4 r2 = vload4(0, a + row[2]), r3 = vload4(0, a + row[3]);
+    const mm_4 low01 = (mm_4)(r0.s0, r1.s0, r0.s1, r1.s1), high01 = (mm_4)(r0.s2, r1.s2, r0.s3, r1.s3);
+    const mm_4 low23 = (mm_4)(r2.s0, r3.s0, r2.s1, r3.s1), high23 = (mm_4)(r2.s2, r3.s2, r2.s3, r3.s3);
+    vstore4((mm_4)(low01.lo, low23.lo), 0, out);
+    vstore4((mm_4)(low01.hi, low23.hi), 0, out + MM_R);
+    vstore4((mm_4)(high01.lo, high23.lo), 0, out + 2 * MM_R);
+    vstore4((mm_4)(high01.hi, high23.hi), 0, out + 3 * MM_R);
+}
+#else
+#define MM_TURN 2
+static inline void mm_turn(__global const MM_T *restrict a, const long *restrict row, MM_T *restrict out)
+{
+    const mm_4 r0 = vload4(0, a + row[0]), r1 = vload4(0, a + row[1]);
+    const mm_4 low = (mm_4)(r0.s0, r1.s0, r0.s1, r1.s1), high = (mm_4)(r0.s2, r1.s2, r0.s3, r1.s3);
+    vstore2(low.lo, 0, out);
+    vstore2(low.hi, 0, out + MM_R);
+    vstore2(high.lo, 0, out + 2 * MM_R);
+    vstore2(high.hi, 0, out + 3 * MM_R);
+}
+#endif
+
+/* `steps` elements of each of MM_R rows of a from `from` on, step by step; rows beyond the last are the last again. */
+static inline void mm_pack_rows(__global const MM_T *restrict from, int k, int rows, int steps, MM_T *restrict block)
+{
+    long row[MM_R];
+    int i = 0;
+    for (int r = 0; r < MM_R; r++)
+        row[r] = (long)min(r, rows - 1) * k;
+    for (; i + 4 <= steps; i += 4)
+#pragma unroll
+        for (int r = 0; r < MM_R; r += MM_TURN)
+            mm_turn(from + i, row + r, block + i * MM_R + r);
+    for (; i < steps; i++)
+        for (int r = 0; r < MM_R; r++)
+            block[i * MM_R + r] = from[row[r] + i];
+}
+
 /* A work-item makes P[11] rows x P[12] columns: for MM_KB steps at a time, MM_R rows of a are packed and meet every
  * panel of b. An element's sum runs from the first step to the last, whatever the sizes are. */
 __kernel void mm_blocked(__global MM_T *restrict c, __global const MM_T *restrict a,
@@ -144,11 +188,7 @@ __kernel void mm_blocked(__global MM_T *restrict c, __global const MM_T *restric
         const int steps = min(MM_KB, k - s);
         for (int y = y0; y < y1; y += MM_R) {
             const int rows = min(MM_R, y1 - y);
-            for (int r = 0; r < MM_R; r++) {
-                __global const MM_T *restrict row = pa + (long)(y + min(r, rows - 1)) * k + s;
-                for (int i = 0; i < steps; i++)
-                    block[i * MM_R + r] = row[i];
-            }
+            mm_pack_rows(pa + (long)y * k + s, k, rows, steps, block);
             for (int x = x0; x < x1; x += MM_W)
                 mm_tile(block, pb + ((long)(x / MM_W) * k + s) * MM_W, steps, pc + (long)y * n + x, n, rows,
                         min(MM_W, x1 - x), s == 0);
