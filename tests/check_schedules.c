@@ -47,6 +47,8 @@ static const shape shapes[] = {
     { "resize(gray($1), 192, 128)", IMGPAR_U8, 3, 96, 128, 0 }, /* mixed up to the last pixel of a row */
     { "concatenate(gray($1), gray($2), axis=1)", IMGPAR_U8, 3, 96, 128, 0 },
     { "gray($1, weights=bt709)", IMGPAR_U8, 3, 34, 9, 0 },
+    { "cast(clamp(cast(cast($1, f32) * 0.5 - cast($1[0, 1], f32) * 0.25, f64) * 1.7, 0, 255), u8)", IMGPAR_U8, 1, 61,
+      37, 0 },
     /* mixed in blocks, from a row that is kept */
     { "gray(crop($1, 3, 2, 391, 7)) + gray(boxblur(crop($1, 0, 2, 391, 7), 3))", IMGPAR_U8, 3, 395, 11, 0 },
     { "$1 * 2 + $2", IMGPAR_U16, 1, 63, 5, 0 },

@@ -103,8 +103,8 @@ static bool is_mixed(const widths *w)
     return w->widest >= 4 && n_narrow >= FEW && MOST_OF_WIDEST * n_narrow >= n_wide && !w->calls;
 }
 
-/* Lanes of a loop that makes columns. Where much of it is narrow, two vectors of the widest numbers. Functions want the registers for themselves; those of f64 wait for one term of a series after the
- * other, so two vectors of them take a fifth less than one after the other where there are 32 registers. */
+/* Lanes of a loop that makes columns. Functions want the registers for themselves; those of f64 wait for one term of a
+ * series after the other, so two vectors of them together take a fifth less where there are 32 registers. */
 static int row_width(ip_emit *e, const ip_columns *c)
 {
     enum { MANY_REGISTERS = 64 };

@@ -441,10 +441,7 @@ imgpar_status ip_buffer_read(ip_buffer *buffer, size_t offset, void *dst, size_t
  * Memory of the host that a device works in by itself needs no map: two commands fewer, each of which wakes a thread of
  * the driver's, were 80 us of the 170 that an evaluation of 64 x 64 pixels took.
  */
-static bool needs_map(const ip_buffer *buffer)
-{
-    return !buffer->host || !buffer->device->facts.works_in_host_memory;
-}
+static bool needs_map(const ip_buffer *buffer) { return !buffer->host || !buffer->device->facts.works_in_host_memory; }
 
 static imgpar_status map(ip_buffer *buffer, ip_error *err)
 {
