@@ -126,6 +126,33 @@ START_TEST(an_unsharp_mask)
 }
 END_TEST
 
+/* Around a middle gray, of colours that are weighed by alpha, which stays. */
+START_TEST(what_a_blur_removes)
+{
+    enum { R = 6 }; /* 4 sigma */
+    const real sigma = 1.5L;
+    const imgpar_dtype dtype = written_dtypes[_i / 2];
+    const int channels = 3 + _i % 2;
+    picture a = levels(dtype, channels, 12), want = picture_copy(&a);
+    const bool has_alpha = picture_is_alpha(&a, channels - 1);
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        const int64_t y = k / channels / W, x = k / channels % W, c = k % channels;
+        real sum = 0, all = 0;
+        for (int n = 0; n < (2 * R + 1) * (2 * R + 1); n++) {
+            const int dy = n / (2 * R + 1) - R, dx = n % (2 * R + 1) - R;
+            const real weight = expl(-(dy * dy + dx * dx) / (2 * sigma * sigma)) *
+                                (has_alpha ? nearest(&a, y + dy, x + dx, channels - 1) : 1);
+            sum += weight * nearest(&a, y + dy, x + dx, c);
+            all += weight;
+        }
+        if (!picture_is_alpha(&a, c)) want.v[k] = dtype_full(dtype) / 2 + a.v[k] - sum / all;
+    }
+    expect_of("highpass($1, 1.5)", &a, &want, a_level(dtype));
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
 /* ---- levels ------------------------------------------------------------------------------------------------------ */
 
 static bool is_alpha(const picture *a, int64_t k) { return picture_is_alpha(a, k % a->c); }
@@ -632,6 +659,48 @@ START_TEST(functions_of_numbers)
 }
 END_TEST
 
+static real of_sigmoid(real a) { return 1 / (1 + expl(-a)); }
+static real of_softplus(real a) { return fmaxl(a, 0) + log1pl(expl(-fabsl(a))); }
+static real of_sinc(real a)
+{
+    const real pi = acosl(-1);
+    return a == 0 ? 1 : isinf(a) ? 0 : sinl((a - 2 * rintl(a / 2)) * pi) / (a * pi);
+}
+static real of_radians(real a) { return a * (acosl(-1) / 180); }
+static real of_degrees(real a) { return a * (180 / acosl(-1)); }
+
+static const struct {
+    const char *name;
+    real (*of)(real);
+    real part, slack;
+} smooth_functions[] = {
+    { "sigmoid($1)", of_sigmoid, 0x1p-20L, 1e-37L },
+    { "softplus($1)", of_softplus, 0x1p-20L, 1e-37L },
+    { "sinc($1)", of_sinc, 0, 0x1p-21L },
+    { "radians($1)", of_radians, 0x1p-22L, 1e-44L },
+    { "degrees($1)", of_degrees, 0x1p-22L, 1e-44L },
+};
+
+/* Of levels, and of floats among which are the largest, the least and none. */
+START_TEST(smooth_functions_of_numbers)
+{
+    static const real special[] = { 0, 1, -1, 3e36L, -3e36L, INFINITY, -INFINITY, NAN, 0.5L, -7.5L, 88, -88, 1e-3L };
+    const imgpar_dtype dtype = written_dtypes[_i % WRITTEN_DTYPES];
+    const size_t f = (size_t)_i / WRITTEN_DTYPES;
+    picture a = levels(dtype, 4, 48), want = picture_new(IMGPAR_F32, H, W, 4);
+    for (size_t k = 0; dtype == IMGPAR_F32 && k < sizeof special / sizeof *special; k++)
+        a.v[k] = rounded(dtype, special[k]);
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        want.v[k] = smooth_functions[f].of(a.v[k]);
+        want.slack[k] =
+            isfinite(want.v[k]) ? fabsl(want.v[k]) * smooth_functions[f].part + smooth_functions[f].slack : 0;
+    }
+    written_expect(smooth_functions[f].name, (const picture *[]){ &a }, 1, &want, true);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
 /* ---- messages
  * -------------------------------------------------------------------------------------------------------------- */
 
@@ -661,13 +730,13 @@ END_TEST
 START_TEST(every_written_row_is_tested)
 {
     static const char tested[] =
-        "opening closing tophat blackhat morphgrad unsharp gamma normalize equalize otsu adaptive_threshold "
+        "opening closing tophat blackhat morphgrad unsharp highpass gamma normalize equalize otsu adaptive_threshold "
         "saturation rgb_to_hsv hsv_to_rgb rgb_to_lab lab_to_rgb rgb_to_ycbcr ycbcr_to_rgb rot90 rotate composite "
         /* check_written_tone */
         "brightness contrast exposure level autolevel posterize solarize vignette tonemap sepia hue_rotate vibrance "
         "gray_world rgb_to_linear linear_to_rgb rgb_to_xyz xyz_to_rgb rgb_to_oklab oklab_to_rgb rgb_to_hsl hsl_to_rgb "
-        "lab_to_lch lch_to_lab delta_e blend_mode "
-        "sign isnan isinf isfinite hypot "
+        "lab_to_lch lch_to_lab delta_e blend_mode white_patch rgb_to_yuv yuv_to_rgb rgb_to_yiq yiq_to_rgb "
+        "sign isnan isinf isfinite hypot sigmoid softplus sinc radians degrees "
         /* check_written_shapes */
         "rectangle ellipse line checkerboard linear_gradient radial_gradient cover contain warp mse mae "
         /* check_written_windows */
@@ -678,7 +747,9 @@ START_TEST(every_written_row_is_tested)
         /* check_written_geometry */
         "extent pixelate swirl polar unpolar "
         /* check_written_arrays */
-        "diff gradient softmax integral outer trace tril triu entropy skewness kurtosis correlation sharpness ";
+        "diff gradient softmax integral outer trace tril triu entropy skewness kurtosis correlation sharpness "
+        "logsumexp trapezoid unit standardize smoothstep interp kron cov cdist rms nansum nanmean rmse "
+        "cosine_similarity iou dice centroid colorfulness noise_level ";
     for (size_t k = 0; k < imgpar_op_count(); k++) {
         const ip_op *op = ip_op_find(imgpar_op_get(k)->name);
         char word[80];
@@ -693,6 +764,7 @@ int main(void)
     TCase *tc = written_case();
     tcase_add_loop_test(tc, openings_and_closings, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, an_unsharp_mask, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, what_a_blur_removes, 0, 2 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, curves_leave_alpha_alone, 0, 4 * WRITTEN_DTYPES);
     tcase_add_test(tc, a_flat_image_stays_flat);
     tcase_add_loop_test(tc, equalized_levels, 0, 2);
@@ -707,6 +779,8 @@ int main(void)
     tcase_add_loop_test(tc, a_turn_by_any_angle, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, a_picture_over_another, 0, 4 * WRITTEN_DTYPES);
     tcase_add_test(tc, functions_of_numbers);
+    tcase_add_loop_test(tc, smooth_functions_of_numbers, 0,
+                        (int)(sizeof smooth_functions / sizeof *smooth_functions) * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, a_message_names_the_row, 0, (int)(sizeof wrong / sizeof *wrong));
     tcase_add_test(tc, every_written_row_is_tested);
     return written_run("written", tc);

@@ -272,6 +272,38 @@ static void from_lch(const real *in, real *out, int n)
     out[2] = in[1] * sinl(in[2] * PI / 180);
 }
 
+/* From the definitions: luma, and what blue and red have more than it; I and Q are the rounded figures of FCC's. */
+static void to_yuv(const real *in, real *out, int n)
+{
+    (void)n;
+    out[0] = 0.299L * in[0] + 0.587L * in[1] + 0.114L * in[2];
+    out[1] = 0.492111L * (in[2] - out[0]);
+    out[2] = 0.877283L * (in[0] - out[0]);
+}
+
+static void from_yuv(const real *in, real *out, int n)
+{
+    (void)n;
+    out[2] = in[1] / 0.492111L + in[0];
+    out[0] = in[2] / 0.877283L + in[0];
+    out[1] = (in[0] - 0.299L * out[0] - 0.114L * out[2]) / 0.587L;
+}
+
+static const real of_yiq[9] = { 0.299L,       0.587L,      0.114L,       0.59590059L, -0.27455667L,
+                                -0.32134392L, 0.21153661L, -0.52273617L, 0.31119955L };
+
+static void to_yiq(const real *in, real *out, int n)
+{
+    (void)n;
+    mix(of_yiq, in, out);
+}
+
+static void from_yiq(const real *in, real *out, int n)
+{
+    (void)n;
+    solve(of_yiq, in, out);
+}
+
 /* What a row makes of a, as floats, within the slacks of its channels. */
 static picture made(const picture *a, void (*of)(const real *, real *, int), const real slack[3])
 {
@@ -295,6 +327,8 @@ static const struct {
     { "rgb_to_xyz($1)", "xyz_to_rgb($1)", to_xyz, from_xyz, { 0x1p-19L, 0x1p-19L, 0x1p-19L }, 1e-5L },
     { "rgb_to_oklab($1)", "oklab_to_rgb($1)", to_oklab, from_oklab, { 1e-5L, 1e-5L, 1e-5L }, 2e-5L },
     { "rgb_to_hsl($1)", "hsl_to_rgb($1)", to_hsl, from_hsl, { 360 * 0x1p-19L, 0x1p-19L, 0x1p-19L }, 0x1p-19L },
+    { "rgb_to_yuv($1)", "yuv_to_rgb($1)", to_yuv, from_yuv, { 0x1p-20L, 0x1p-20L, 0x1p-20L }, 0x1p-19L },
+    { "rgb_to_yiq($1)", "yiq_to_rgb($1)", to_yiq, from_yiq, { 0x1p-20L, 0x1p-20L, 0x1p-20L }, 0x1p-19L },
     { "lab_to_lch($1)", "lch_to_lab($1)", to_lch, from_lch, { 0, 0x1p-19L, 360 * 0x1p-20L }, 0x1p-19L },
 };
 enum { N_SPACES = sizeof spaces / sizeof *spaces };
@@ -495,6 +529,25 @@ START_TEST(a_gray_world)
 }
 END_TEST
 
+START_TEST(the_lightest_of_each_channel_becomes_white)
+{
+    const imgpar_dtype dtype = written_dtypes[_i / 2];
+    const int channels = 3 + _i % 2;
+    picture a = written_levels(dtype, H, W, channels, 14), want = picture_copy(&a);
+    real most[4] = { 0, 0, 0, 0 };
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        a.v[k] = rounded(dtype, a.v[k] * (real)(3 + k % channels) / 8);
+        most[k % channels] = fmaxl(most[k % channels], a.v[k]);
+    }
+    for (int64_t k = 0; k < picture_count(&a); k++)
+        want.v[k] = k % channels < 3 ? a.v[k] * dtype_full(dtype) / most[k % channels] : a.v[k];
+    allow(&want, a_level(dtype));
+    expect("white_patch($1)", (const picture *const[]){ &a }, 1, &want);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
 START_TEST(dark_corners)
 {
     const imgpar_dtype dtype = written_dtypes[_i / 4];
@@ -591,6 +644,7 @@ int main(void)
     tcase_add_loop_test(tc, differences_of_colours, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, levels_past_the_outermost, 0, 4 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, a_gray_world, 0, 2 * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, the_lightest_of_each_channel_becomes_white, 0, 2 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, dark_corners, 0, 4 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, blend_modes, 0, WRITTEN_DTYPES);
     return written_run("written_tone", tc);

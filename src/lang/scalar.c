@@ -114,6 +114,16 @@ static double f_isnan(const double *a) { return isnan(a[0]) ? 1 : 0; }
 static double f_isinf(const double *a) { return isinf(a[0]) ? 1 : 0; }
 static double f_isfinite(const double *a) { return isfinite(a[0]) ? 1 : 0; }
 static double f_hypot(const double *a) { return hypot(a[0], a[1]); }
+static const double pi_ = 3.14159265358979323846;
+static double f_sigmoid(const double *a) { return 1 / (1 + exp(-a[0])); }
+static double f_softplus(const double *a) { return fmax(a[0], 0) + log1p(exp(-fabs(a[0]))); }
+static double f_sinc(const double *a)
+{
+    if (a[0] == 0 || isinf(a[0])) return a[0] == 0;
+    return sin((a[0] - 2 * rint(a[0] / 2)) * pi_) / (a[0] * pi_);
+}
+static double f_radians(const double *a) { return a[0] * (pi_ / 180); }
+static double f_degrees(const double *a) { return a[0] * (180 / pi_); }
 static double f_select(const double *a) { return a[0] != 0 ? a[1] : a[2]; }
 static double f_clamp(const double *a) { return fmin(fmax(a[0], a[1]), a[2]); }
 
@@ -123,12 +133,28 @@ static const struct {
     fraction fraction;
     double (*call)(const double *args);
 } functions[] = {
-    { "sqrt", 1, ALWAYS, f_sqrt },  { "atan2", 2, ALWAYS, f_atan2 },      { "pow", 2, KEEPS, f_pow },
-    { "floor", 1, NEVER, f_floor }, { "ceil", 1, NEVER, f_ceil },         { "round", 1, NEVER, f_round },
-    { "trunc", 1, NEVER, f_trunc }, { "abs", 1, KEEPS, f_abs },           { "min", 2, KEEPS, f_min },
-    { "max", 2, KEEPS, f_max },     { "sign", 1, KEEPS, f_sign },         { "isnan", 1, NEVER, f_isnan },
-    { "isinf", 1, NEVER, f_isinf }, { "isfinite", 1, NEVER, f_isfinite }, { "hypot", 2, ALWAYS, f_hypot },
-    { "clamp", 3, KEEPS, f_clamp }, { "select", 3, KEEPS, f_select },
+    { "sqrt", 1, ALWAYS, f_sqrt },
+    { "atan2", 2, ALWAYS, f_atan2 },
+    { "pow", 2, KEEPS, f_pow },
+    { "floor", 1, NEVER, f_floor },
+    { "ceil", 1, NEVER, f_ceil },
+    { "round", 1, NEVER, f_round },
+    { "trunc", 1, NEVER, f_trunc },
+    { "abs", 1, KEEPS, f_abs },
+    { "min", 2, KEEPS, f_min },
+    { "max", 2, KEEPS, f_max },
+    { "sign", 1, KEEPS, f_sign },
+    { "isnan", 1, NEVER, f_isnan },
+    { "isinf", 1, NEVER, f_isinf },
+    { "isfinite", 1, NEVER, f_isfinite },
+    { "hypot", 2, ALWAYS, f_hypot },
+    { "sigmoid", 1, ALWAYS, f_sigmoid },
+    { "softplus", 1, ALWAYS, f_softplus },
+    { "sinc", 1, ALWAYS, f_sinc },
+    { "radians", 1, ALWAYS, f_radians },
+    { "degrees", 1, ALWAYS, f_degrees },
+    { "clamp", 3, KEEPS, f_clamp },
+    { "select", 3, KEEPS, f_select },
 #define FUNCTION(OP, NAME, F64) { #NAME, 1, ALWAYS, f_##NAME },
 #include "ir/functions.def"
 #undef FUNCTION
