@@ -115,7 +115,7 @@ static double f_isinf(const double *a) { return isinf(a[0]) ? 1 : 0; }
 static double f_isfinite(const double *a) { return isfinite(a[0]) ? 1 : 0; }
 static double f_hypot(const double *a) { return hypot(a[0], a[1]); }
 static const double pi_ = 3.14159265358979323846;
-static double f_sigmoid(const double *a) { return 1 / (1 + exp(-a[0])); }
+static double f_sigmoid(const double *a) { return a[0] >= 0 ? 1 / (1 + exp(-a[0])) : exp(a[0]) / (1 + exp(a[0])); }
 static double f_softplus(const double *a) { return fmax(a[0], 0) + log1p(exp(-fabs(a[0]))); }
 static double f_sinc(const double *a)
 {

@@ -59,7 +59,7 @@ typedef struct word {
 } word;
 
 enum { WORD_SLOTS = 8 * N_OPS }; /* names and aliases are a quarter of that; tests/check_ops.c finds each */
-static word words[WORD_SLOTS];
+static word words[WORD_SLOTS];   /* filled once, before it is first read: the table itself in another order */
 
 /* Where text stands, or would. */
 static word *slot_of(const char *text, size_t length)

@@ -221,7 +221,7 @@ imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_
     const struct class_row *row = &class_rows[facts->kind];
     info->kind = row->name;
     facts->is_pocl = ip_text_has(info->platform, "Portable Computing Language");
-    facts->works_in_host_memory = facts->is_pocl && facts->kind == IP_DEVICE_CPU;
+    facts->works_in_host_memory = facts->is_pocl && facts->kind == IP_DEVICE_CPU && info->has_unified_memory;
     facts->is_nvidia = ip_text_has(info->platform, "NVIDIA");
     facts->work_items_per_launch = (size_t)(info->compute_units ? info->compute_units : 1) * row->items_per_unit;
     facts->local_size = row->local_size;
