@@ -4,10 +4,10 @@
  * memory in pool.c, programs in cache.c.
  */
 #include "run/device_impl.h"
-#include "run/drivers.h"
-#include "run/select.h"
 
 #include "base/thread.h"
+#include "run/drivers.h"
+#include "run/select.h"
 
 /* ---- opening and closing --------------------------------------------------------- */
 
