@@ -16,83 +16,9 @@
 #include "base/integers.h"
 #include "run/evaluate.h"
 #include "run/progress.h"
+#include "run/walk.h"
 
 #include <string.h>
-
-/* ---- walking graphs ---------------------------------------------------------------- */
-
-typedef struct visit {
-    const imgpar_array *node; /* NULL: free */
-    bool changes;             /* the carried values of the loop at hand decide what it is */
-} visit;
-
-/* Nodes still to be looked at, and those that were. */
-typedef struct walk {
-    visit *seen; /* a hash table of a power of two */
-    size_t size, used;
-    struct {
-        imgpar_array *node;
-        bool is_left;
-    } * stack;
-    size_t depth, capacity;
-} walk;
-
-static void walk_free(walk *w)
-{
-    ip_free(w->seen);
-    ip_free(w->stack);
-}
-
-static imgpar_status push(walk *w, imgpar_array *node, bool is_left, ip_error *err)
-{
-    if (w->depth == w->capacity) {
-        size_t capacity = w->capacity ? w->capacity * 2 : 64;
-        void *longer = ip_realloc_array(w->stack, capacity, sizeof *w->stack);
-        if (!longer) return ip_fail_memory(err, "preparing loops");
-        w->stack = longer;
-        w->capacity = capacity;
-    }
-    w->stack[w->depth].node = node;
-    w->stack[w->depth++].is_left = is_left;
-    return IMGPAR_OK;
-}
-
-static imgpar_status push_all(walk *w, imgpar_array *const *nodes, int n, ip_error *err)
-{
-    imgpar_status st = IMGPAR_OK;
-    for (int k = 0; !st && k < n; k++)
-        st = push(w, nodes[k], false, err);
-    return st;
-}
-
-/* What was noted of a node, or the free place for it. */
-static visit *slot_of(const walk *w, const imgpar_array *node)
-{
-    size_t k = ((uintptr_t)node >> 4) * 0x9E3779B97F4A7C15ull >> 20;
-    while (w->seen[k & (w->size - 1)].node && w->seen[k & (w->size - 1)].node != node)
-        k++;
-    return &w->seen[k & (w->size - 1)];
-}
-
-/* *first: the node was not met before. What is noted of it is returned, until the next call; NULL without memory. */
-static visit *meet(walk *w, const imgpar_array *node, bool *first)
-{
-    if ((w->used + 1) * 2 > w->size) {
-        walk bigger = { .size = w->size ? w->size * 2 : 64 };
-        bigger.seen = ip_zalloc(bigger.size * sizeof *bigger.seen);
-        if (!bigger.seen) return NULL;
-        for (size_t k = 0; k < w->size; k++)
-            if (w->seen[k].node) *slot_of(&bigger, w->seen[k].node) = w->seen[k];
-        ip_free(w->seen);
-        w->seen = bigger.seen;
-        w->size = bigger.size;
-    }
-    visit *v = slot_of(w, node);
-    *first = v->node == NULL;
-    v->node = node;
-    w->used += *first;
-    return v;
-}
 
 /* ---- finding loops ----------------------------------------------------------------- */
 
@@ -117,45 +43,45 @@ static imgpar_status hold(ip_loop_values *out, imgpar_array *node, ip_error *err
 }
 
 /* What is below a node, unless it has a value. */
-static imgpar_status pass_by(walk *w, imgpar_array *node, ip_loop_values *out, ip_error *err)
+static imgpar_status pass_by(ip_walk *w, imgpar_array *node, ip_loop_values *out, ip_error *err)
 {
     bool has = ip_array_has_value(node);
     imgpar_status st = has ? hold(out, node, err) : IMGPAR_OK;
     if (!st && has) has = out->values[out->n - 1] != NULL; /* it may have lost it just now */
-    return st || has ? st : push_all(w, node->inputs, node->n_inputs, err);
+    return st || has ? st : ip_walk_push_all(w, node->inputs, node->n_inputs, err);
 }
 
 /* The loops that can be reached without passing through another one or a kept value; and those values, behind which
  * there may be loops too. */
 static imgpar_status find_loops(imgpar_array *const *arrays, size_t n, ip_loop_values *out, ip_error *err)
 {
-    walk w = { 0 };
+    ip_walk w = { 0 };
     imgpar_status st = IMGPAR_OK;
     for (size_t k = 0; !st && k < n; k++)
-        st = push(&w, arrays[k], false, err);
+        st = ip_walk_push(&w, arrays[k], false, err);
     while (!st && w.depth > 0) {
         imgpar_array *node = w.stack[--w.depth].node;
         bool first = false;
-        if (!meet(&w, node, &first))
+        if (!ip_walk_meet(&w, node, &first))
             st = ip_fail_memory(err, "preparing loops");
         else if (first && node->loop)
             st = hold(out, node, err);
         else if (first && node->n_inputs > 0)
             st = pass_by(&w, node, out, err);
     }
-    walk_free(&w);
+    ip_walk_free(&w);
     return st;
 }
 
 /* ---- what no step changes ------------------------------------------------------------ */
 
 /* All that decides what a node is; of a loop, its body too. */
-static imgpar_status push_causes(walk *w, imgpar_array *node, ip_error *err)
+static imgpar_status push_causes(ip_walk *w, imgpar_array *node, ip_error *err)
 {
     const ip_loop *inner = node->loop;
-    imgpar_status st = push_all(w, node->inputs, node->n_inputs, err);
-    if (!st && inner) st = push_all(w, inner->next, inner->n_carried, err);
-    return !st && inner && inner->until ? push(w, inner->until, false, err) : st;
+    imgpar_status st = ip_walk_push_all(w, node->inputs, node->n_inputs, err);
+    if (!st && inner) st = ip_walk_push_all(w, inner->next, inner->n_carried, err);
+    return !st && inner && inner->until ? ip_walk_push(w, inner->until, false, err) : st;
 }
 
 static imgpar_status add_loop(ip_loop ***loops, size_t *n, ip_loop *loop, ip_error *err)
@@ -171,21 +97,21 @@ static imgpar_status add_loop(ip_loop ***loops, size_t *n, ip_loop *loop, ip_err
 
 imgpar_status ip_loops_find(imgpar_array *const *arrays, size_t n, ip_loop ***loops, size_t *n_loops, ip_error *err)
 {
-    walk w = { 0 };
+    ip_walk w = { 0 };
     imgpar_status st = IMGPAR_OK;
     *loops = NULL;
     *n_loops = 0;
     for (size_t k = n; !st && k-- > 0;) /* the first one is on top */
-        st = push(&w, arrays[k], false, err);
+        st = ip_walk_push(&w, arrays[k], false, err);
     while (!st && w.depth > 0) {
         imgpar_array *node = w.stack[--w.depth].node;
         bool first = false;
-        if (!meet(&w, node, &first)) st = ip_fail_memory(err, "finding loops");
+        if (!ip_walk_meet(&w, node, &first)) st = ip_fail_memory(err, "finding loops");
         if (st || !first || ip_array_has_value(node)) continue;
         if (node->loop) st = add_loop(loops, n_loops, node->loop, err);
         if (!st) st = push_causes(&w, node, err);
     }
-    walk_free(&w);
+    ip_walk_free(&w);
     if (st) {
         ip_free(*loops);
         *loops = NULL;
@@ -194,14 +120,14 @@ imgpar_status ip_loops_find(imgpar_array *const *arrays, size_t n, ip_loop ***lo
     return st;
 }
 
-static bool any_changes(const walk *w, imgpar_array *const *nodes, int n)
+static bool any_changes(const ip_walk *w, imgpar_array *const *nodes, int n)
 {
     for (int k = 0; k < n; k++)
-        if (slot_of(w, nodes[k])->changes) return true;
+        if (ip_walk_note(w, nodes[k])->is_marked) return true;
     return false;
 }
 
-static bool causes_change(const walk *w, const imgpar_array *node)
+static bool causes_change(const ip_walk *w, const imgpar_array *node)
 {
     const ip_loop *inner = node->loop;
     return any_changes(w, node->inputs, node->n_inputs) ||
@@ -217,29 +143,29 @@ static bool is_carried(const ip_loop *loop, const imgpar_array *node)
 }
 
 /* Starts at what a step evaluates. */
-static imgpar_status push_step(walk *w, const ip_loop *loop, ip_error *err)
+static imgpar_status push_step(ip_walk *w, const ip_loop *loop, ip_error *err)
 {
     bool tests = loop->until && loop->check <= loop->count;
-    imgpar_status st = push_all(w, loop->next, loop->n_carried, err);
-    return !st && tests ? push(w, loop->until, false, err) : st;
+    imgpar_status st = ip_walk_push_all(w, loop->next, loop->n_carried, err);
+    return !st && tests ? ip_walk_push(w, loop->until, false, err) : st;
 }
 
 /* Notes of every node below a step whether the carried values change it: first what is below a node, then the node. */
-static imgpar_status find_changing(walk *w, const ip_loop *loop, ip_error *err)
+static imgpar_status find_changing(ip_walk *w, const ip_loop *loop, ip_error *err)
 {
     imgpar_status st = push_step(w, loop, err);
     while (!st && w->depth > 0) {
         imgpar_array *node = w->stack[--w->depth].node;
         bool first = false;
         if (w->stack[w->depth].is_left) {
-            slot_of(w, node)->changes = causes_change(w, node);
+            ip_walk_note(w, node)->is_marked = causes_change(w, node);
             continue;
         }
-        visit *v = meet(w, node, &first);
+        ip_visit *v = ip_walk_meet(w, node, &first);
         if (!v) return ip_fail_memory(err, "preparing loops");
-        v->changes = v->changes || is_carried(loop, node);
-        if (!first || v->changes || ip_array_has_value(node)) continue;
-        st = push(w, node, true, err);
+        v->is_marked = v->is_marked || is_carried(loop, node);
+        if (!first || v->is_marked || ip_array_has_value(node)) continue;
+        st = ip_walk_push(w, node, true, err);
         if (!st) st = push_causes(w, node, err);
     }
     return st;
@@ -255,32 +181,32 @@ static bool is_made_alone(const imgpar_array *node)
 /* The loops, decoded files and kernels of the user that a step reads and does not change. */
 static imgpar_status find_unchanged(const ip_loop *loop, ip_loop_values *out, ip_error *err)
 {
-    walk all = { 0 }, step = { 0 };
+    ip_walk all = { 0 }, step = { 0 };
     imgpar_status st = find_changing(&all, loop, err);
     if (!st) st = push_step(&step, loop, err);
     while (!st && step.depth > 0) {
         imgpar_array *node = step.stack[--step.depth].node;
-        bool first = false, changes = slot_of(&all, node)->changes;
-        if (!meet(&step, node, &first))
+        bool first = false, changes = ip_walk_note(&all, node)->is_marked;
+        if (!ip_walk_meet(&step, node, &first))
             st = ip_fail_memory(err, "preparing loops");
         else if (first && !changes && (node->loop || is_made_alone(node)))
             st = hold(out, node, err);
         else if (first && !ip_array_has_value(node))
-            st = push_all(&step, node->inputs, node->n_inputs, err);
+            st = ip_walk_push_all(&step, node->inputs, node->n_inputs, err);
     }
-    walk_free(&step);
-    walk_free(&all);
+    ip_walk_free(&step);
+    ip_walk_free(&all);
     return st;
 }
 
 bool ip_loop_nests(const ip_loop *loop)
 {
     ip_error err = { IMGPAR_OK, "" };
-    walk all = { 0 };
+    ip_walk all = { 0 };
     bool nests = find_changing(&all, loop, &err) != IMGPAR_OK;
     for (size_t k = 0; !nests && k < all.size; k++)
-        nests = all.seen[k].node && all.seen[k].node->loop && all.seen[k].changes;
-    walk_free(&all);
+        nests = all.seen[k].node && all.seen[k].node->loop && all.seen[k].is_marked;
+    ip_walk_free(&all);
     return nests;
 }
 
