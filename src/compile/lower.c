@@ -4,6 +4,7 @@
  * visited inputs first, without recursion, since graphs may be deep. Equal nodes are
  * merged here and only here: two nodes are equal when their rows, parameters and
  * (merged) inputs are.
+ * Of a branch that is decided (graph/choices.h) only the input that is taken is visited; it stands for the node.
  *
  * Note [Several steps]
  * Of several steps of a loop the graph is lowered once for each: before the next one, the nodes that the placeholders
@@ -13,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/integers.h"
 #include "compile/passes.h"
-#include "graph/array.h"
+#include "graph/choices.h"
 #include "graph/services.h"
 #include "ir/opaque.h"
 #include "ops/coverage.h"
@@ -186,6 +187,24 @@ static void drop_parts(ip_ir *ir)
     ir->n_stages = n;
 }
 
+static int taken_of(const lowering *l, const imgpar_array *node) { return ip_choices_taken(l->options->choices, node); }
+
+/* Whether a node's input k is read. */
+static bool is_read(const lowering *l, const imgpar_array *node, int k)
+{
+    const int taken = taken_of(l, node);
+    return !taken || k == taken;
+}
+
+/* The input that is taken has the elements of the node, as they are stored. */
+static bool is_same_as_taken(const imgpar_array *node, int taken)
+{
+    int64_t dims[4], of_input[4];
+    const ip_type *type = &node->inputs[taken]->type;
+    return ip_type_storage(&node->type, dims) == ip_type_storage(type, of_input) && type->dtype == node->type.dtype &&
+           memcmp(dims, of_input, sizeof dims) == 0;
+}
+
 static ip_stage *lower_node(lowering *l, entry *e, ip_error *err)
 {
     imgpar_array *node = e->node;
@@ -198,13 +217,14 @@ static ip_stage *lower_node(lowering *l, entry *e, ip_error *err)
     ip_stage **inputs = node->n_inputs <= 64 ? in : ip_alloc_array((size_t)node->n_inputs, sizeof *inputs);
     if (!inputs) return NULL;
     for (int k = 0; k < node->n_inputs; k++)
-        inputs[k] = find(l, node->inputs[k])->stage;
+        inputs[k] = is_read(l, node, k) ? find(l, node->inputs[k])->stage : NULL;
     ip_lower lower = { .ir = l->plan->ir, .node = node, .in = inputs, .dtype = node->type.dtype, .err = err };
+    lower.taken = taken_of(l, node);
     ip_type_dims(&node->type, lower.dims);
     ip_ir *ir = l->plan->ir;
     const int n_before = ir->n_stages;
     for (int k = 0; k < node->n_inputs; k++)
-        ir->keeps_windows |= inputs[k]->of_taps;
+        ir->keeps_windows |= inputs[k] && inputs[k]->of_taps;
     ip_stage *s = ip_lower_row(&lower);
     note_parts(ir, n_before, ir->keeps_windows);
     ir->keeps_windows = false;
@@ -241,6 +261,7 @@ static imgpar_status visit(lowering *l, ip_error *err)
         e->changes = is_placeholder(l, node);
         bool waits = false;
         for (int k = 0; !is_leaf(e) && k < node->n_inputs; k++) {
+            if (!is_read(l, node, k)) continue;
             entry *in = find(l, node->inputs[k]);
             if (in->node && in->stage) continue;
             waits = true;
@@ -250,8 +271,11 @@ static imgpar_status visit(lowering *l, ip_error *err)
     }
     if (!hold(l, node)) return ip_fail_memory(err, "compiling");
     for (int k = 0; !is_leaf(e) && k < node->n_inputs; k++)
-        e->changes |= find(l, node->inputs[k])->changes;
-    e->same_as = e->value ? node : representative(l, node);
+        e->changes |= is_read(l, node, k) && find(l, node->inputs[k])->changes;
+    const int taken = is_leaf(e) ? 0 : taken_of(l, node);
+    e->same_as = taken && is_same_as_taken(node, taken) ? find(l, node->inputs[taken])->same_as
+                 : e->value || taken                    ? node
+                                                        : representative(l, node);
     if (e->same_as != node) {
         e->stage = find(l, e->same_as)->stage;
     } else {

@@ -8,6 +8,7 @@
 #define IP_COMPILE_PLAN_H
 
 #include "base/str.h"
+#include "graph/choices.h"
 #include "ir/stage.h"
 
 typedef enum ip_schedule {
@@ -328,6 +329,7 @@ typedef struct ip_compile_options {
      * one */
     int steps;
     imgpar_array *const *placeholders; /* as many as arrays, where there are several steps */
+    const ip_choices *choices;         /* branches that are decided; NULL: none */
     ip_tuning tuning;
     bool pragmas;       /* the device's compiler knows "#pragma clang loop" */
     bool own_functions; /* exp, log, sin and so on are those of shaders/functions.cl */

@@ -146,6 +146,8 @@ enum { IP_WARNING_BYTES = 512 };
 /* "blend: profiles differ: ..." into buf of so many bytes, if pictures of different profiles meet in a or below it; ""
  * if not. */
 char *ip_profile_warning(const imgpar_array *a, char *buf);
+/* What a loop or a function is made over: nothing but a value that an evaluation gives it. */
+bool ip_array_is_placeholder(const imgpar_array *a);
 /* The same in all that evaluations depend on but inputs and elements: row, parameters, type, range, loop; metadata may
  * differ. */
 bool ip_array_same_alone(const imgpar_array *a, const imgpar_array *b);

@@ -35,7 +35,7 @@ static uint64_t hash_source(uint64_t h, const ip_source *s)
     return ip_hash_u64(h, (uint64_t)s->file.mtime_sec);
 }
 
-static bool is_placeholder(const imgpar_array *a) { return !a->op->lower && !a->source && !a->loop; }
+bool ip_array_is_placeholder(const imgpar_array *a) { return !a->op->lower && !a->source && !a->loop; }
 
 void ip_array_complete(imgpar_array *a)
 {
@@ -51,7 +51,7 @@ void ip_array_complete(imgpar_array *a)
         h = ip_hash_u64(h, a->inputs[k]->hash);
     if (a->source) h = hash_source(h + (uint64_t)a->shrink.by, a->source);
     if (a->loop) h = ip_hash_u64(h, (uint64_t)(uintptr_t)a->loop);
-    if (is_placeholder(a)) h = ip_hash_u64(h, (uint64_t)(uintptr_t)a);
+    if (ip_array_is_placeholder(a)) h = ip_hash_u64(h, (uint64_t)(uintptr_t)a);
     a->hash = h;
 }
 
@@ -97,7 +97,7 @@ bool ip_array_same(const imgpar_array *a, const imgpar_array *b)
 {
     if (a == b) return true;
     if (a->hash != b->hash || a->op != b->op || a->n_inputs != b->n_inputs || a->loop != b->loop) return false;
-    if (is_placeholder(a) || !same_type(&a->type, &b->type) || a->shrink.by != b->shrink.by ||
+    if (ip_array_is_placeholder(a) || !same_type(&a->type, &b->type) || a->shrink.by != b->shrink.by ||
         !same_source(a->source, b->source))
         return false;
     for (int k = 0; k < a->op->info.n_params; k++)

@@ -23,6 +23,7 @@ typedef struct ip_lower {
     const imgpar_array *node;
     ip_stage *const *in; /* the stages of node->inputs */
     int64_t dims[4];     /* of the node */
+    int taken;           /* of a branch that is decided, the input that is its value (graph/choices.h); else 0 */
     imgpar_dtype dtype;  /* of what is made of it: the node's, but for sums that are not finished (ops/coverage.h) */
     struct ip_coverage *coverage; /* while colours are multiplied by alpha (ip_coverage_floats()); else NULL */
     ip_error *err;

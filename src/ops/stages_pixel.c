@@ -131,23 +131,29 @@ ip_stage *ip_stages_threshold(ip_lower *l)
 /* Levels of masks, of which rules make choices and bits. */
 static bool is_black_or_white(double v) { return v == 0 || v == 1 || v == UINT8_MAX || v == UINT16_MAX; }
 
-ip_stage *ip_stages_select(ip_lower *l)
+/* Input k, one of the two values, in the dtype of the node, which is not complex. */
+static ip_expr *choice(ip_lower *l, int k)
 {
     imgpar_dtype dtype = l->node->type.dtype;
-    ip_expr *c = ip_lower_in(l, 0), *branch[2];
+    double v;
+    if (!ip_array_is_number(l->node->inputs[k], &v, NULL)) return ip_x_cast(l->ir, dtype, ip_lower_in(l, k));
+    bool may_be_text = is_black_or_white(v) && dtype != IMGPAR_F16;
+    return may_be_text ? number(l, dtype, v) : ip_lower_literal(l, dtype, v);
+}
+
+ip_stage *ip_stages_select(ip_lower *l)
+{
+    bool is_complex = ip_type_is_complex(&l->node->type);
+    if (l->taken && is_complex) return ip_complex_map_part(l, ip_complex_choose(l, ip_complex_in(l, l->taken)));
+    if (l->taken) return ip_lower_map(l, choice(l, l->taken));
+    ip_expr *c = ip_lower_in(l, 0);
     if (c->dtype != IMGPAR_BOOL) c = ip_x_binary(l->ir, IP_X_NE, c, number(l, c->dtype, 0));
-    if (dtype == IMGPAR_COMPLEX64) {
+    if (is_complex) {
         ip_expr *yes = ip_complex_choose(l, ip_complex_in(l, 1)), *no = ip_complex_choose(l, ip_complex_in(l, 2));
         return ip_complex_map_part(l, ip_x_select(l->ir, c, yes, no));
     }
-    for (int k = 0; k < 2; k++) {
-        double v;
-        bool literal = ip_array_is_number(l->node->inputs[k + 1], &v, NULL);
-        branch[k] = literal && is_black_or_white(v) && dtype != IMGPAR_F16 ? number(l, dtype, v)
-                    : literal                                              ? ip_lower_literal(l, dtype, v)
-                              : ip_x_cast(l->ir, dtype, ip_lower_in(l, k + 1));
-    }
-    return ip_lower_map(l, ip_x_select(l->ir, c, branch[0], branch[1]));
+    ip_expr *yes = choice(l, 1), *no = choice(l, 2);
+    return ip_lower_map(l, ip_x_select(l->ir, c, yes, no));
 }
 
 ip_stage *ip_stages_cast(ip_lower *l)

@@ -2,6 +2,7 @@
 /*
  * One evaluation:
  *
+ *     branches are decided (branches.c); what follows sees the sides that are taken
  *     loops below the arrays are run first (loop.c); their results then count as sources
  *     ip_compile          the graph becomes kernels
  *     demand              backwards from the results: the region of every stage that is needed
@@ -16,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/integers.h"
+#include "run/branches.h"
 #include "run/opaque.h"
 #include "run/plans.h"
 #include "run/progress.h"
@@ -394,6 +396,7 @@ static imgpar_status compile(imgpar_context *ctx, ip_device *device, const ip_re
     options.is_step = q->step != NULL;
     options.steps = q->step ? q->step->times : 1;
     options.placeholders = q->step ? q->step->placeholders : NULL;
+    options.choices = q->choices;
     options.log = options.dump ? &log : NULL;
     imgpar_status st = ip_compile(q->arrays, q->n, &options, &e->plan, err);
     if (log.length > 0) { /* IMGPAR_DUMP is a request to print, the only one there is */
@@ -508,12 +511,12 @@ static void announce(const evaluation *e, const ip_request *q)
 
 /* ---- the door ---------------------------------------------------------------------------------------- */
 
-/* may_keep: no loop had to be run for it, and no value within the graph is held for it. */
+/* may_keep: no loop had to be run for it, no value within the graph is held for it, and no branch had to be decided. */
 static imgpar_status run_alone(imgpar_context *ctx, ip_request *q, bool may_keep, ip_value **values, ip_error *err)
 {
     evaluation *e = planned_for(q);
     uint64_t hash = 0;
-    ip_kept_plan *kept = !e && may_keep ? ip_plans_take(ctx, q, &hash) : NULL;
+    ip_kept_plan *kept = !e && may_keep && q->choices->n == 0 ? ip_plans_take(ctx, q, &hash) : NULL;
     imgpar_status st = kept ? ip_kept_plan_begin(kept, ctx, q, &e, err)
                        : e  ? IMGPAR_OK
                             : ip_evaluation_new(ctx, ctx->device, q, &e, err);
@@ -528,6 +531,14 @@ static imgpar_status run_alone(imgpar_context *ctx, ip_request *q, bool may_keep
     return st;
 }
 
+static imgpar_status decide_branches(imgpar_context *ctx, const ip_request *q, ip_choices *choices,
+                                     ip_loop_values *kept, ip_error *err)
+{
+    ip_computing by = q->use_ref ? IP_BY_REF : q->may_interpret ? IP_BY_EITHER : IP_BY_DEVICE;
+    const ip_branching graph = { .arrays = q->arrays, .n = q->n };
+    return ip_branches_decide(ctx, &graph, q->options, by, choices, kept, err);
+}
+
 static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **values, ip_error *err)
 {
     const size_t n = q->n;
@@ -538,8 +549,11 @@ static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **val
     q->use_ref = q->use_ref || !ctx->device || ctx->tuning.schedule == IP_SCHEDULE_REF;
     pthread_mutex_unlock(&ctx->lock);
     if (planned) q->use_ref = q->step->is_for_ref;
-    ip_loop_values loops = { 0 };
-    imgpar_status st = planned ? IMGPAR_OK : ip_loops_run(ctx, q->arrays, n, q->options, q->use_ref, &loops, err);
+    ip_loop_values loops = { 0 }, kept = { 0 };
+    ip_choices own = { 0 };
+    imgpar_status st = planned || q->choices ? IMGPAR_OK : decide_branches(ctx, q, &own, &kept, err);
+    if (!q->choices) q->choices = &own;
+    if (!st && !planned) st = ip_loops_run(ctx, q->arrays, n, q->options, q->use_ref, q->choices, &loops, err);
     if (!st && q->options && q->options->poll && q->options->poll(q->options->user, 0))
         st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
     bool alone = q->use_ref || ctx->devices.n == 1;
@@ -548,8 +562,10 @@ static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **val
         ip_progress_expect(q->options, work);
         ip_progress_step(q->options, work);
     }
-    if (!st) st = alone ? run_alone(ctx, q, loops.n == 0, values, err) : ip_share(ctx, q, values, err);
+    if (!st) st = alone ? run_alone(ctx, q, loops.n == 0 && own.n == 0, values, err) : ip_share(ctx, q, values, err);
     ip_loops_release(&loops);
+    ip_loops_release(&kept);
+    ip_choices_free(&own);
     for (size_t k = 0; st && k < q->n; k++) {
         ip_value_release(values[k]);
         values[k] = NULL;
@@ -561,7 +577,12 @@ static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **val
 imgpar_status ip_evaluate_step(imgpar_context *ctx, ip_step *step, const imgpar_options *options, bool use_ref,
                                ip_value **values, ip_error *err)
 {
-    ip_request q = { .arrays = step->arrays, .n = step->n, .options = options, .use_ref = use_ref, .step = step };
+    ip_request q = { .arrays = step->arrays,
+                     .n = step->n,
+                     .options = options,
+                     .use_ref = use_ref,
+                     .step = step,
+                     .choices = step->choices };
     return evaluate(ctx, &q, values, err);
 }
 
@@ -572,14 +593,24 @@ static void warn_of_profiles(imgpar_array *const *arrays, size_t n, const imgpar
         if (*ip_profile_warning(arrays[k], text)) options->on_warning(options->user, text);
 }
 
+imgpar_status ip_evaluate_decided(imgpar_context *ctx, imgpar_array *const *arrays, size_t n,
+                                  const imgpar_options *options, ip_computing by, const ip_choices *choices,
+                                  ip_value **values, ip_error *err)
+{
+    ip_request q = { .arrays = arrays,
+                     .n = n,
+                     .options = options,
+                     .use_ref = by == IP_BY_REF,
+                     .may_interpret = by == IP_BY_EITHER,
+                     .choices = choices };
+    return evaluate(ctx, &q, values, err);
+}
+
 imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
                           ip_computing by, ip_value **values, ip_error *err)
 {
     warn_of_profiles(arrays, n, options);
-    ip_request q = {
-        .arrays = arrays, .n = n, .options = options, .use_ref = by == IP_BY_REF, .may_interpret = by == IP_BY_EITHER
-    };
-    return evaluate(ctx, &q, values, err);
+    return ip_evaluate_decided(ctx, arrays, n, options, by, NULL, values, err);
 }
 
 /* The elements of a value in dst, unless they were computed there: then the host may look. */

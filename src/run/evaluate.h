@@ -6,6 +6,7 @@
 #ifndef IP_RUN_EVALUATE_H
 #define IP_RUN_EVALUATE_H
 
+#include "graph/choices.h"
 #include "run/context.h"
 #include "run/launch.h"
 #include "run/value.h"
@@ -20,6 +21,11 @@ typedef enum ip_computing {
 imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
                           ip_computing by, ip_value **values, ip_error *err);
 
+/* The same of a graph whose branches that are decided are `choices`; profiles that differ are not told of. */
+imgpar_status ip_evaluate_decided(imgpar_context *ctx, imgpar_array *const *arrays, size_t n,
+                                  const imgpar_options *options, ip_computing by, const ip_choices *choices,
+                                  ip_value **values, ip_error *err);
+
 /* A graph that is evaluated again and again while nothing changes but the values of its placeholders: the step of a
  * loop. It is planned once, unless there are loops in it. */
 typedef struct ip_step {
@@ -27,6 +33,7 @@ typedef struct ip_step {
     size_t n;
     int n_placeholders;
     int times;                     /* steps that one evaluation takes; then arrays are as many as placeholders */
+    const ip_choices *choices;     /* branches that are decided (branches.c) */
     struct ip_evaluation *planned; /* NULL: not yet */
     bool is_for_ref;               /* what was planned */
 } ip_step;
@@ -65,10 +72,12 @@ typedef struct ip_loop_values {
     ip_value **values;
     size_t n, capacity;
 } ip_loop_values;
-/* Runs the loops below the arrays; *out, which is empty before, holds their values for the evaluation that needs
- * them. */
+/* From here to ip_loops_release() the node keeps the value it has or gets, whatever other threads do. */
+imgpar_status ip_loops_hold(ip_loop_values *out, imgpar_array *node, ip_error *err);
+/* Runs the loops below the arrays, of branches that are decided those below the side that is taken; *out, which is
+ * empty before, holds their values for the evaluation that needs them. */
 imgpar_status ip_loops_run(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
-                           bool use_ref, ip_loop_values *out, ip_error *err);
+                           bool use_ref, const ip_choices *choices, ip_loop_values *out, ip_error *err);
 void ip_loops_release(ip_loop_values *values);
 /* *loops: from ip_alloc, borrowed ones, each once: the loops that arrays without values are made of, those of their
  * steps after them. */

@@ -37,11 +37,12 @@ typedef struct ip_request {
     size_t n;
     const imgpar_options *options;
     bool use_ref;
-    bool may_interpret;   /* not only because use_ref says so: Note [Tiers] in tier.c */
-    void *dst;            /* where the one result is wanted in host memory; NULL: anywhere */
-    struct ip_step *step; /* where its plan is kept (evaluate.h); NULL: nowhere */
-    ip_row_taker *taker;  /* where the rows of the one result may go instead; NULL: nowhere */
-    bool totals;          /* folds stop at their totals, for ip_evaluation_combine() */
+    bool may_interpret;        /* not only because use_ref says so: Note [Tiers] in tier.c */
+    void *dst;                 /* where the one result is wanted in host memory; NULL: anywhere */
+    struct ip_step *step;      /* where its plan is kept (evaluate.h); NULL: nowhere */
+    ip_row_taker *taker;       /* where the rows of the one result may go instead; NULL: nowhere */
+    bool totals;               /* folds stop at their totals, for ip_evaluation_combine() */
+    const ip_choices *choices; /* branches that are decided; NULL: nobody looked for any */
 } ip_request;
 
 /* Compiles the request for device, which may be NULL: for the reference interpreter. The loops below the arrays have

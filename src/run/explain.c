@@ -2,10 +2,14 @@
 /*
  * How arrays would be computed: what compile/explain.c says of a plan, which devices would take part (share.c), and the
  * same of the step of every loop below them, which is a graph of its own.
+ *
+ * Nothing is computed, so it is not known which sides branches take (branches.c): what is told is the plan where all
+ * conditions hold, and for each branch the plan of its condition and that where it alone does not hold.
  */
 #include "run/explain.h"
 
 #include "base/alloc.h"
+#include "run/branches.h"
 #include "run/evaluate.h"
 #include "run/opaque.h"
 #include "run/share.h"
@@ -47,6 +51,113 @@ static imgpar_status explain_graph(const explaining *x, const ip_compile_options
     return st;
 }
 
+static const char *format_of(const explaining *x) { return x->format ? x->format : "text"; }
+
+static bool is_format(const explaining *x, const char *name) { return strcmp(format_of(x), name) == 0; }
+
+/* A line between graphs, as a comment where the format has those. */
+static void put_line(const explaining *x, const char *line, ip_str *out)
+{
+    bool is_text = is_format(x, "text"), is_cl = is_format(x, "cl");
+    ip_str_printf(out, "%s%s%s\n", is_text ? "" : is_cl ? "/* " : "// ", line, is_cl ? " */" : "");
+}
+
+/* A graph without the end of its last line, as JSON that goes on. */
+static void put_json(ip_str *out, const char *name, const char *graph)
+{
+    ip_str_printf(out, "\"%s\": %.*s", name, (int)strlen(graph) - 1, graph);
+}
+
+/* ---- branches ---------------------------------------------------------------------------- */
+
+/* Completes choices as if the conditions of all other branches held. */
+static imgpar_status hold_all(const ip_branching *graph, ip_choices *choices, ip_error *err)
+{
+    imgpar_status st = IMGPAR_OK;
+    for (size_t n = 1; !st && n > 0;) {
+        imgpar_array **found = NULL;
+        st = ip_branches_find(graph, choices, &found, &n, err);
+        for (size_t k = 0; !st && k < n; k++)
+            st = ip_choices_add(choices, found[k], 1, err);
+        ip_free(found);
+    }
+    return st;
+}
+
+/* What its condition is computed from, by kernels; *text NULL: the interpreter computes all of it. */
+static imgpar_status explain_condition(const explaining *x, const ip_compile_options *options, imgpar_array *branch,
+                                       char **text, ip_error *err)
+{
+    ip_loop_values heads = { 0 };
+    imgpar_status st = ip_branches_hold_heads(&branch, 1, &heads, err);
+    if (!st && heads.n > 0) st = explain_graph(x, options, heads.nodes, heads.n, text, err);
+    ip_loops_release(&heads);
+    return st;
+}
+
+static void put_branch(const explaining *x, int number, const char *condition, const char *otherwise, ip_str *out)
+{
+    char line[96];
+    if (is_format(x, "json")) {
+        ip_str_append(out, number > 1 ? ",\n  {" : ", \"branches\": [\n  {");
+        if (condition) put_json(out, "condition", condition);
+        ip_str_append(out, condition ? ", " : "");
+        put_json(out, "otherwise", otherwise);
+        ip_str_append(out, "}");
+        return;
+    }
+    ip_str_putc(out, '\n');
+    snprintf(line, sizeof line, "branch %d: its condition is made of", number);
+    if (condition) put_line(x, line, out);
+    ip_str_append(out, condition ? condition : "");
+    snprintf(line, sizeof line, "branch %d: where its condition does not hold", number);
+    put_line(x, line, out);
+    ip_str_append(out, otherwise);
+}
+
+/* Branch k of those that are decided in choices: as where it alone does not hold. */
+static imgpar_status explain_branch(const explaining *x, const ip_compile_options *options, const ip_branching *graph,
+                                    const ip_choices *choices, size_t k, ip_str *out, ip_error *err)
+{
+    char *condition = NULL, *otherwise = NULL;
+    ip_choices before = { 0 };
+    ip_compile_options o = *options;
+    imgpar_status st = IMGPAR_OK;
+    for (size_t i = 0; !st && i < k; i++)
+        st = ip_choices_add(&before, choices->list[i].node, 1, err);
+    o.choices = &before;
+    imgpar_array *branch = (imgpar_array *)choices->list[k].node; /* of the graph, which is not const */
+    if (!st) st = explain_condition(x, &o, branch, &condition, err);
+    if (!st) st = ip_choices_add(&before, branch, 2, err);
+    if (!st) st = hold_all(graph, &before, err);
+    o.choices = &before;
+    if (!st) st = explain_graph(x, &o, graph->arrays, graph->n, &otherwise, err);
+    if (!st) put_branch(x, (int)k + 1, condition, otherwise, out);
+    ip_choices_free(&before);
+    ip_free(condition);
+    ip_free(otherwise);
+    return st;
+}
+
+/* A graph and its branches: *text has the first where all conditions hold, out is what is to stand behind it. */
+static imgpar_status explain_branching(const explaining *x, const ip_compile_options *options,
+                                       const ip_branching *graph, char **text, ip_str *out, ip_error *err)
+{
+    ip_choices choices = { 0 };
+    ip_compile_options o = *options;
+    imgpar_status st = hold_all(graph, &choices, err);
+    o.choices = &choices;
+    if (!st) st = explain_graph(x, &o, graph->arrays, graph->n, text, err);
+    if (!st && choices.n > 0 && !is_format(x, "json"))
+        put_line(x, "branches are decided before the rest is planned; above is the plan where their conditions hold",
+                 out);
+    for (size_t k = 0; !st && k < choices.n; k++)
+        st = explain_branch(x, options, graph, &choices, k, out, err);
+    if (!st && choices.n > 0 && is_format(x, "json")) ip_str_append(out, "]");
+    ip_choices_free(&choices);
+    return st;
+}
+
 /* ---- loops ------------------------------------------------------------------------------- */
 
 /* How its steps are run: by the interpreter, or so many at once. */
@@ -69,36 +180,52 @@ static void put_steps(ip_str *out, const ip_loop *loop, const running *how)
         ip_str_append(out, ", by the interpreter since they are small (a device would have these kernels)");
 }
 
-static const char *format_of(const explaining *x) { return x->format ? x->format : "text"; }
-
 /* "loop 2: 100 steps; a step is", or "4 steps are", as a comment where the format has those. */
 static void put_heading(const explaining *x, const ip_loop *loop, int number, const running *how, ip_str *out)
 {
     char what[32] = "a step";
     if (how->at_once > 1) snprintf(what, sizeof what, "%d steps", how->at_once);
-    bool is_text = strcmp(format_of(x), "text") == 0, is_cl = strcmp(format_of(x), "cl") == 0;
+    bool is_text = is_format(x, "text"), is_cl = is_format(x, "cl");
     ip_str_printf(out, "\n%sloop %d: ", is_text ? "" : is_cl ? "/* " : "// ", number);
     put_steps(out, loop, how);
     ip_str_printf(out, "; %s%s%s\n", what, !is_text ? ":" : how->at_once > 1 ? " are" : " is", is_cl ? " */" : "");
+}
+
+static imgpar_status how_it_runs(const explaining *x, const ip_loop *loop, const ip_branching *graph, running *how,
+                                 ip_error *err)
+{
+    imgpar_array **branches = NULL;
+    size_t n = 0;
+    imgpar_status st = ip_branches_find(graph, NULL, &branches, &n, err);
+    ip_free(branches);
+    if (st || n > 0) return st; /* with branches each step is run by itself */
+    const bool on_host = x->is_interpreted || ip_steps_on_host(x->ctx, loop);
+    *how = (running){ on_host && !x->is_interpreted, on_host ? 1 : ip_steps_at_once(x->ctx, loop) };
+    return IMGPAR_OK;
 }
 
 /* The step evaluates what comes next, and then the condition by itself: run_iteration() in loop.c. */
 static imgpar_status explain_loop(const explaining *x, const ip_loop *loop, int number, ip_str *out, ip_error *err)
 {
     char *step = NULL, *condition = NULL;
+    ip_str branches = IP_STR_INIT;
+    const ip_branching graph = { loop->next, (size_t)loop->n_carried, loop->placeholder, loop->n_carried };
     ip_compile_options several = x->options, one = x->options;
     one.is_step = several.is_step = true;
     several.placeholders = loop->placeholder;
-    const bool on_host = x->is_interpreted || ip_steps_on_host(x->ctx, loop);
-    const running how = { on_host && !x->is_interpreted, on_host ? 1 : ip_steps_at_once(x->ctx, loop) };
+    running how = { .at_once = 1 };
+    imgpar_status st = how_it_runs(x, loop, &graph, &how, err);
     several.steps = how.at_once;
-    imgpar_status st = explain_graph(x, &several, loop->next, (size_t)loop->n_carried, &step, err);
+    if (!st) st = explain_branching(x, &several, &graph, &step, &branches, err);
+
     if (!st && loop->until) st = explain_graph(x, &one, &loop->until, 1, &condition, err);
-    if (!st && strcmp(format_of(x), "json") == 0) { /* each graph without the end of its last line */
+    if (!st && branches.failed) st = ip_fail_memory(err, "explaining");
+    if (!st && is_format(x, "json")) { /* each graph without the end of its last line */
         ip_str_printf(out, "%s\n  {\"steps\": %lld, ", number > 1 ? "," : ", \"loops\": [", (long long)loop->count);
         if (several.steps > 1) ip_str_printf(out, "\"at_once\": %d, ", several.steps);
         if (how.on_host) ip_str_append(out, "\"by\": \"interpreter\", ");
-        ip_str_printf(out, "\"step\": %.*s", (int)strlen(step) - 1, step);
+        put_json(out, "step", step);
+        ip_str_append(out, branches.text ? branches.text : "");
         if (condition)
             ip_str_printf(out, ", \"check\": %lld, \"condition\": %.*s", (long long)loop->check,
                           (int)strlen(condition) - 1, condition);
@@ -106,9 +233,10 @@ static imgpar_status explain_loop(const explaining *x, const ip_loop *loop, int 
     } else if (!st) {
         put_heading(x, loop, number, &how, out);
         ip_str_append(out, step);
-        if (condition)
-            ip_str_printf(out, "%s%s", strcmp(format_of(x), "text") == 0 ? "its condition is\n" : "", condition);
+        ip_str_append(out, branches.text ? branches.text : "");
+        if (condition) ip_str_printf(out, "%s%s", is_format(x, "text") ? "its condition is\n" : "", condition);
     }
+    ip_str_free(&branches);
     ip_free(step);
     ip_free(condition);
     return st;
@@ -152,19 +280,24 @@ imgpar_status ip_explain(imgpar_array *const *arrays, size_t n, const char *form
     x.options.dump = NULL;
     if (x.is_interpreted) x.options.tuning.schedule = IP_SCHEDULE_AUTO;
     char *graph = NULL;
-    ip_str loops = IP_STR_INIT, all = IP_STR_INIT;
-    imgpar_status st = explain_graph(&x, &x.options, arrays, n, &graph, err);
+    ip_str parts = IP_STR_INIT, loops = IP_STR_INIT, all = IP_STR_INIT;
+    imgpar_status st =
+        explain_branching(&x, &x.options, &(ip_branching){ .arrays = arrays, .n = n }, &graph, &parts, err);
     if (!st) st = explain_loops(&x, arrays, n, &loops, err);
     if (!st) {
-        bool is_json = loops.length > 0 && format && strcmp(format, "json") == 0; /* within the graph's braces */
+        bool has_more = loops.length > 0 || parts.length > 0;
+        bool is_json = has_more && is_format(&x, "json"); /* within the graph's braces */
         ip_str_append_n(&all, graph, strlen(graph) - (is_json ? strlen("}\n") : 0));
-        if (strcmp(format_of(&x), "text") == 0) explain_results(arrays, n, &all);
+        if (is_format(&x, "text")) explain_results(arrays, n, &all);
+        ip_str_append(&all, parts.text ? parts.text : "");
         ip_str_append(&all, loops.text ? loops.text : "");
-        ip_str_append(&all, is_json ? "\n]}\n" : "");
-        *out = loops.failed ? NULL : ip_str_take(&all);
+        ip_str_append(&all, is_json && loops.length > 0 ? "\n]" : "");
+        ip_str_append(&all, is_json ? "}\n" : "");
+        *out = loops.failed || parts.failed ? NULL : ip_str_take(&all);
         st = *out ? IMGPAR_OK : ip_fail_memory(err, "explaining");
     }
     ip_free(graph);
+    ip_str_free(&parts);
     ip_str_free(&loops);
     ip_str_free(&all);
     return st;

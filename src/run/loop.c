@@ -4,7 +4,7 @@
  * iteration puts the carried values on the placeholders, evaluates the next ones and, if there is one, the condition.
  * Nothing returns to the caller in between, the graph is planned in the first iteration (ip_step), and the pool hands
  * the same buffers back and forth. Steps are enqueued while earlier ones run; the last one is waited for. Several may
- * be one evaluation (steps.c).
+ * be one evaluation (steps.c); where a step has branches, they are decided before each (branches.c).
  *
  * Note [What no step changes]
  * A file that the body opens, and a loop or a kernel of the user in it that does not use the carried values, are the
@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/integers.h"
+#include "run/branches.h"
 #include "run/evaluate.h"
 #include "run/progress.h"
 #include "run/walk.h"
@@ -22,8 +23,7 @@
 
 /* ---- finding loops ----------------------------------------------------------------- */
 
-/* From here to ip_loops_release() the node keeps the value it has or gets, whatever other threads do. */
-static imgpar_status hold(ip_loop_values *out, imgpar_array *node, ip_error *err)
+imgpar_status ip_loops_hold(ip_loop_values *out, imgpar_array *node, ip_error *err)
 {
     if (out->n == out->capacity) {
         size_t capacity = out->capacity ? out->capacity * 2 : 8;
@@ -42,18 +42,27 @@ static imgpar_status hold(ip_loop_values *out, imgpar_array *node, ip_error *err
     return IMGPAR_OK;
 }
 
+/* Of a branch that is decided, the side that is taken. */
+static imgpar_status push_inputs(ip_walk *w, imgpar_array *node, const ip_choices *choices, ip_error *err)
+{
+    const int taken = ip_choices_taken(choices, node);
+    return ip_walk_push_all(w, node->inputs + taken, taken ? 1 : node->n_inputs, err);
+}
+
 /* What is below a node, unless it has a value. */
-static imgpar_status pass_by(ip_walk *w, imgpar_array *node, ip_loop_values *out, ip_error *err)
+static imgpar_status pass_by(ip_walk *w, imgpar_array *node, const ip_choices *choices, ip_loop_values *out,
+                             ip_error *err)
 {
     bool has = ip_array_has_value(node);
-    imgpar_status st = has ? hold(out, node, err) : IMGPAR_OK;
+    imgpar_status st = has ? ip_loops_hold(out, node, err) : IMGPAR_OK;
     if (!st && has) has = out->values[out->n - 1] != NULL; /* it may have lost it just now */
-    return st || has ? st : ip_walk_push_all(w, node->inputs, node->n_inputs, err);
+    return st || has ? st : push_inputs(w, node, choices, err);
 }
 
 /* The loops that can be reached without passing through another one or a kept value; and those values, behind which
  * there may be loops too. */
-static imgpar_status find_loops(imgpar_array *const *arrays, size_t n, ip_loop_values *out, ip_error *err)
+static imgpar_status find_loops(imgpar_array *const *arrays, size_t n, const ip_choices *choices, ip_loop_values *out,
+                                ip_error *err)
 {
     ip_walk w = { 0 };
     imgpar_status st = IMGPAR_OK;
@@ -65,9 +74,9 @@ static imgpar_status find_loops(imgpar_array *const *arrays, size_t n, ip_loop_v
         if (!ip_walk_meet(&w, node, &first))
             st = ip_fail_memory(err, "preparing loops");
         else if (first && node->loop)
-            st = hold(out, node, err);
+            st = ip_loops_hold(out, node, err);
         else if (first && node->n_inputs > 0)
-            st = pass_by(&w, node, out, err);
+            st = pass_by(&w, node, choices, out, err);
     }
     ip_walk_free(&w);
     return st;
@@ -123,7 +132,7 @@ imgpar_status ip_loops_find(imgpar_array *const *arrays, size_t n, ip_loop ***lo
 static bool any_changes(const ip_walk *w, imgpar_array *const *nodes, int n)
 {
     for (int k = 0; k < n; k++)
-        if (ip_walk_note(w, nodes[k])->is_marked) return true;
+        if (ip_walk_note(w, nodes[k])->mark) return true;
     return false;
 }
 
@@ -158,13 +167,13 @@ static imgpar_status find_changing(ip_walk *w, const ip_loop *loop, ip_error *er
         imgpar_array *node = w->stack[--w->depth].node;
         bool first = false;
         if (w->stack[w->depth].is_left) {
-            ip_walk_note(w, node)->is_marked = causes_change(w, node);
+            ip_walk_note(w, node)->mark = causes_change(w, node);
             continue;
         }
         ip_visit *v = ip_walk_meet(w, node, &first);
         if (!v) return ip_fail_memory(err, "preparing loops");
-        v->is_marked = v->is_marked || is_carried(loop, node);
-        if (!first || v->is_marked || ip_array_has_value(node)) continue;
+        v->mark = v->mark || is_carried(loop, node);
+        if (!first || v->mark || ip_array_has_value(node)) continue;
         st = ip_walk_push(w, node, true, err);
         if (!st) st = push_causes(w, node, err);
     }
@@ -179,20 +188,20 @@ static bool is_made_alone(const imgpar_array *node)
 }
 
 /* The loops, decoded files and kernels of the user that a step reads and does not change. */
-static imgpar_status find_unchanged(const ip_loop *loop, ip_loop_values *out, ip_error *err)
+static imgpar_status find_unchanged(const ip_loop *loop, const ip_choices *choices, ip_loop_values *out, ip_error *err)
 {
     ip_walk all = { 0 }, step = { 0 };
     imgpar_status st = find_changing(&all, loop, err);
     if (!st) st = push_step(&step, loop, err);
     while (!st && step.depth > 0) {
         imgpar_array *node = step.stack[--step.depth].node;
-        bool first = false, changes = ip_walk_note(&all, node)->is_marked;
+        bool first = false, changes = ip_walk_note(&all, node)->mark;
         if (!ip_walk_meet(&step, node, &first))
             st = ip_fail_memory(err, "preparing loops");
         else if (first && !changes && (node->loop || is_made_alone(node)))
-            st = hold(out, node, err);
+            st = ip_loops_hold(out, node, err);
         else if (first && !ip_array_has_value(node))
-            st = ip_walk_push_all(&step, node->inputs, node->n_inputs, err);
+            st = push_inputs(&step, node, choices, err);
     }
     ip_walk_free(&step);
     ip_walk_free(&all);
@@ -205,22 +214,35 @@ bool ip_loop_nests(const ip_loop *loop)
     ip_walk all = { 0 };
     bool nests = find_changing(&all, loop, &err) != IMGPAR_OK;
     for (size_t k = 0; !nests && k < all.size; k++)
-        nests = all.seen[k].node && all.seen[k].node->loop && all.seen[k].is_marked;
+        nests = all.seen[k].node && all.seen[k].node->loop && all.seen[k].mark;
     ip_walk_free(&all);
     return nests;
 }
 
 /* ---- running one --------------------------------------------------------------------- */
 
+/* The step with some of its branches decided, and what it does not change. Without branches there is one. */
+typedef struct variant {
+    ip_choices choices;
+    ip_step step;    /* next[] */
+    ip_step several; /* next[], several times; once, where no steps are taken at once */
+    ip_loop_values held;
+} variant;
+
+enum { MOST_VARIANTS = 4 }; /* whose plans are kept */
+
 typedef struct looping {
     imgpar_context *ctx;
     const imgpar_options *options;
-    bool use_ref;
+    bool use_ref, has_branches;
     ip_loop *loop;
     ip_value **carried; /* n_carried */
-    ip_step step, test; /* next[], until */
-    ip_step several;    /* next[], several times; once, where no steps are taken at once */
+    ip_step test;       /* until */
+    variant variants[MOST_VARIANTS];
+    int n_variants;
 } looping;
+
+static ip_computing computing(const looping *l) { return l->use_ref ? IP_BY_REF : IP_BY_DEVICE; }
 
 static void put_value(imgpar_array *a, ip_value *value)
 {
@@ -229,18 +251,6 @@ static void put_value(imgpar_array *a, ip_value *value)
     a->value = ip_value_retain(value);
     pthread_mutex_unlock(&a->lock);
     ip_value_release(old);
-}
-
-/* The one element of the condition is not 0. */
-static imgpar_status is_done(const looping *l, ip_value *condition, bool *done, ip_error *err)
-{
-    unsigned char element[8];
-    imgpar_dtype dtype = l->loop->until->type.dtype;
-    if (condition->size_bytes > sizeof element)
-        return ip_fail(err, IMGPAR_E_INTERNAL, "internal: a condition of %zu bytes", condition->size_bytes);
-    imgpar_status st = ip_value_read(condition, element, err);
-    *done = !st && ip_load_number(dtype, element) != 0;
-    return st;
 }
 
 /* Takes one step, or several. */
@@ -259,26 +269,109 @@ static imgpar_status run_iteration(looping *l, ip_step *step, ip_value **values,
     if (!st && tests) { /* tested after the step, on the new values */
         ip_value *condition = NULL;
         st = ip_evaluate_step(l->ctx, &l->test, l->options, l->use_ref, &condition, err);
-        if (!st) st = is_done(l, condition, done, err);
+        double number = 0;
+        if (!st) st = ip_value_read_number(condition, l->loop->until->type.dtype, &number, err);
+        *done = !st && number != 0;
         ip_value_release(condition);
     }
     return st;
 }
 
 /* Evaluates what no step changes; it keeps its values until ip_loops_release(). */
-static imgpar_status hold_unchanged(const looping *l, ip_loop_values *held, ip_error *err)
+static imgpar_status hold_unchanged(const looping *l, variant *v, ip_error *err)
 {
-    imgpar_status st = find_unchanged(l->loop, held, err);
+    ip_loop_values *held = &v->held;
+    imgpar_status st = find_unchanged(l->loop, &v->choices, held, err);
     if (st || held->n == 0) return st;
     ip_value **values = ip_zalloc(held->n * sizeof *values);
-    st = values
-             ? ip_evaluate(l->ctx, held->nodes, held->n, l->options, l->use_ref ? IP_BY_REF : IP_BY_DEVICE, values, err)
-             : ip_fail_memory(err, "running a loop");
+    st = values ? ip_evaluate(l->ctx, held->nodes, held->n, l->options, computing(l), values, err)
+                : ip_fail_memory(err, "running a loop");
     for (size_t k = 0; !st && k < held->n; k++) {
         ip_array_lend_value(held->nodes[k], values[k]);
         ip_value_release(values[k]);
     }
     ip_free(values);
+    return st;
+}
+
+static void end_variant(variant *v)
+{
+    ip_step_end(&v->step);
+    ip_step_end(&v->several);
+    ip_loops_release(&v->held);
+    ip_choices_free(&v->choices);
+}
+
+/* A new variant, of those choices, which are taken over; in place of the oldest one, where there are too many. */
+static imgpar_status add_variant(looping *l, ip_choices takes, ip_error *err)
+{
+    const int n = l->loop->n_carried;
+    if (l->n_variants == MOST_VARIANTS) {
+        end_variant(&l->variants[0]);
+        memmove(&l->variants[0], &l->variants[1], (MOST_VARIANTS - 1) * sizeof l->variants[0]);
+        l->n_variants--;
+    }
+    variant *v = &l->variants[l->n_variants++];
+    *v = (variant){ .choices = takes };
+    v->step = (ip_step){
+        .arrays = l->loop->next, .n = (size_t)n, .placeholders = l->loop->placeholder, .n_placeholders = n, .times = 1
+    };
+    v->several = v->step;
+    return hold_unchanged(l, v, err);
+}
+
+static ip_branching steps_of(const ip_loop *loop)
+{
+    return (ip_branching){ loop->next, (size_t)loop->n_carried, loop->placeholder, loop->n_carried };
+}
+
+/* What the next step is, with the values that are carried now; *out until the next call. */
+static imgpar_status choose_variant(looping *l, variant **out, ip_error *err)
+{
+    ip_choices choices = { 0 };
+    const ip_loop *loop = l->loop;
+    imgpar_status st = IMGPAR_OK;
+    if (l->has_branches) {
+        const ip_branching steps = steps_of(loop);
+        st = ip_branches_decide(l->ctx, &steps, l->options, computing(l), &choices, NULL, err);
+    }
+    int at = 0;
+    while (!st && at < l->n_variants && !ip_choices_same(&l->variants[at].choices, &choices))
+        at++;
+    if (st || at < l->n_variants) {
+        ip_choices_free(&choices);
+    } else {
+        st = add_variant(l, choices, err);
+        at = l->n_variants - 1;
+    }
+    if (st) return st;
+    *out = &l->variants[at];
+    (*out)->step.choices = (*out)->several.choices = &(*out)->choices;
+    return IMGPAR_OK;
+}
+
+/* Whether steps have branches to decide. The placeholders have values. */
+static imgpar_status find_branches(looping *l, ip_error *err)
+{
+    imgpar_array **found = NULL;
+    size_t n = 0;
+    const ip_branching steps = steps_of(l->loop);
+    imgpar_status st = ip_branches_find(&steps, NULL, &found, &n, err);
+    l->has_branches = n > 0;
+    ip_free(found);
+    return st;
+}
+
+/* Before the first step: who runs them, and how many at once. Of steps with branches each is run by itself. */
+static imgpar_status plan_steps(looping *l, ip_error *err)
+{
+    imgpar_status st = find_branches(l, err);
+    variant *v = NULL;
+    if (!st && !l->has_branches) st = choose_variant(l, &v, err);
+    if (!st && v) {
+        l->use_ref = l->use_ref || ip_steps_on_host(l->ctx, l->loop);
+        v->several.times = l->use_ref ? 1 : ip_steps_at_once(l->ctx, l->loop);
+    }
     return st;
 }
 
@@ -299,13 +392,15 @@ static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
     pthread_mutex_lock(&loop->running);
     for (int k = 0; k < loop->n_carried; k++) /* as when a step is planned */
         put_value(loop->placeholder[k], l->carried[k]);
-    l->use_ref = l->use_ref || ip_steps_on_host(l->ctx, loop);
-    l->several.times = l->use_ref ? 1 : ip_steps_at_once(l->ctx, loop);
+    if (loop->count > 0) st = plan_steps(l, err);
     ip_progress_expect(l->options, work_of(l));
     for (int64_t i = 0; !st && !done && i < loop->count;) {
         int64_t left = loop->count - i;
+        variant *v = NULL;
+        st = choose_variant(l, &v, err);
+        if (st) break;
         if (loop->until) left = ip_min(left, loop->check - i % loop->check);
-        ip_step *step = left >= l->several.times ? &l->several : &l->step;
+        ip_step *step = left >= v->several.times ? &v->several : &v->step;
         i += step->times;
         st = run_iteration(l, step, values, loop->until && i % loop->check == 0, &done, err);
     }
@@ -316,8 +411,8 @@ static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
         ip_device_finish(l->ctx->devices.list[k], NULL);
     for (int k = 0; k < loop->n_carried; k++)
         put_value(loop->placeholder[k], NULL);
-    ip_step_end(&l->step);
-    ip_step_end(&l->several);
+    for (int k = 0; k < l->n_variants; k++)
+        end_variant(&l->variants[k]);
     ip_step_end(&l->test);
     pthread_mutex_unlock(&loop->running);
     return st;
@@ -329,19 +424,12 @@ static imgpar_status run_loop(imgpar_context *ctx, imgpar_array *node, const img
     ip_loop *loop = node->loop;
     int n = loop->n_carried;
     looping l = { .ctx = ctx, .options = options, .use_ref = use_ref, .loop = loop, .carried = results };
-    l.step = (ip_step){
-        .arrays = loop->next, .n = (size_t)n, .placeholders = loop->placeholder, .n_placeholders = n, .times = 1
-    };
-    l.several = l.step;
     l.test =
         (ip_step){ .arrays = &loop->until, .n = 1, .placeholders = loop->placeholder, .n_placeholders = n, .times = 1 };
-    ip_loop_values held = { 0 };
     ip_value **values = ip_zalloc((size_t)n * sizeof *values);
     imgpar_status st = values ? IMGPAR_OK : ip_fail_memory(err, "running a loop");
     if (!st) st = ip_evaluate(ctx, node->inputs, (size_t)n, options, use_ref ? IP_BY_REF : IP_BY_DEVICE, results, err);
-    if (!st && loop->count > 0) st = hold_unchanged(&l, &held, err);
     if (!st) st = run_steps(&l, values, err);
-    ip_loops_release(&held);
     for (int k = 0; st && k < n; k++) {
         ip_value_release(results[k]);
         results[k] = NULL;
@@ -371,9 +459,9 @@ static imgpar_status run_found(imgpar_context *ctx, const imgpar_options *option
 }
 
 imgpar_status ip_loops_run(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
-                           bool use_ref, ip_loop_values *out, ip_error *err)
+                           bool use_ref, const ip_choices *choices, ip_loop_values *out, ip_error *err)
 {
-    imgpar_status st = find_loops(arrays, n, out, err);
+    imgpar_status st = find_loops(arrays, n, choices, out, err);
     for (size_t k = 0; !st && k < out->n; k++) {
         if (!out->values[k]) /* one that was run since may have needed this one */
             out->values[k] = ip_array_pin(out->nodes[k]);

@@ -322,6 +322,7 @@ static imgpar_status run_one(imgpar_context *ctx, const ip_request *q, ip_value 
 
 typedef struct batch {
     imgpar_context *ctx;
+    const ip_choices *choices;
     const ip_groups *groups;
     ip_value **values; /* in the order of the groups */
     double shares[IP_MAX_DEVICES];
@@ -383,7 +384,8 @@ static imgpar_status run_items(ip_job *job, const imgpar_options *options, ip_er
         const size_t at = b->groups->first[item];
         const ip_request q = { .arrays = b->groups->arrays + at,
                                .n = b->groups->first[item + 1] - at,
-                               .options = options };
+                               .options = options,
+                               .choices = b->choices };
         ip_evaluation *e;
         st = ip_evaluation_new(b->ctx, b->ctx->devices.list[w->device], &q, &e, err);
         if (!st) st = run_whole(b->ctx, &q, e, w->device, true, b->values + at, err);
@@ -430,9 +432,11 @@ static imgpar_status run_workers(batch *b, const imgpar_options *options, ip_err
 static imgpar_status run_batch(imgpar_context *ctx, const ip_request *q, const ip_groups *groups, ip_value **values,
                                ip_error *err)
 {
-    batch b = {
-        .ctx = ctx, .groups = groups, .values = ip_zalloc(q->n * sizeof *b.values), .is_taken = ip_zalloc(groups->n)
-    };
+    batch b = { .ctx = ctx,
+                .choices = q->choices,
+                .groups = groups,
+                .values = ip_zalloc(q->n * sizeof *b.values),
+                .is_taken = ip_zalloc(groups->n) };
     imgpar_status st = b.values && b.is_taken ? IMGPAR_OK : ip_fail_memory(err, "sharing out a batch");
     if (!st && pthread_mutex_init(&b.lock, NULL) != 0) st = ip_fail_memory(err, "sharing out a batch");
     if (st) goto out;
@@ -476,7 +480,8 @@ static imgpar_status run_in_turn(imgpar_context *ctx, const ip_request *q, const
         const size_t at = groups->first[item];
         const ip_request one = { .arrays = groups->arrays + at,
                                  .n = groups->first[item + 1] - at,
-                                 .options = q->options };
+                                 .options = q->options,
+                                 .choices = q->choices };
         st = run_one(ctx, &one, of_groups + at, err);
     }
     for (size_t k = 0; of_groups && k < q->n; k++)

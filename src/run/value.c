@@ -2,6 +2,7 @@
 #include "run/value.h"
 
 #include "base/alloc.h"
+#include "base/dtype.h"
 
 #include <string.h>
 
@@ -189,6 +190,16 @@ imgpar_status ip_value_wait(ip_value *v, ip_error *err)
 imgpar_status ip_value_read(ip_value *v, void *dst, ip_error *err)
 {
     return ip_value_read_polled(v, dst, &(ip_poll){ 0 }, err);
+}
+
+imgpar_status ip_value_read_number(ip_value *v, imgpar_dtype dtype, double *number, ip_error *err)
+{
+    unsigned char element[8];
+    if (v->size_bytes > sizeof element)
+        return ip_fail(err, IMGPAR_E_INTERNAL, "internal: a number of %zu bytes", v->size_bytes);
+    imgpar_status st = ip_value_read(v, element, err);
+    if (!st) *number = ip_load_number(dtype, element);
+    return st;
 }
 
 imgpar_status ip_value_read_polled(ip_value *v, void *dst, const ip_poll *poll, ip_error *err)

@@ -51,6 +51,8 @@ ip_value *ip_value_of_borrowed(void *host, size_t size_bytes);
 imgpar_status ip_value_wait(ip_value *value, ip_error *err);
 /* Copies elements to dst, which has room for size_bytes. */
 imgpar_status ip_value_read(ip_value *value, void *dst, ip_error *err);
+/* The one element of a value of that dtype, which is real. */
+imgpar_status ip_value_read_number(ip_value *value, imgpar_dtype dtype, double *number, ip_error *err);
 /* The same in pieces, poll (its stop may be NULL) being asked after each. */
 imgpar_status ip_value_read_polled(ip_value *value, void *dst, const ip_poll *poll, ip_error *err);
 /* Keeps value with a as long as a has handles; a value kept already stays. */

@@ -57,3 +57,8 @@ ip_visit *ip_walk_meet(ip_walk *w, const imgpar_array *node, bool *first)
     w->used += *first;
     return v;
 }
+
+bool ip_walk_was_met(const ip_walk *w, const imgpar_array *node)
+{
+    return w->size > 0 && ip_walk_note(w, node)->node == node;
+}

@@ -20,7 +20,7 @@
 
 typedef struct ip_visit {
     const imgpar_array *node; /* NULL: free */
-    bool is_marked;           /* by whoever walks */
+    unsigned mark;            /* by whoever walks */
 } ip_visit;
 
 typedef struct ip_walk {
@@ -29,7 +29,7 @@ typedef struct ip_walk {
     struct {
         imgpar_array *node;
         bool is_left; /* what is below it was looked at */
-    } *stack;
+    } * stack;
     size_t depth, capacity;
 } ip_walk;
 
@@ -38,6 +38,7 @@ imgpar_status ip_walk_push(ip_walk *w, imgpar_array *node, bool is_left, ip_erro
 imgpar_status ip_walk_push_all(ip_walk *w, imgpar_array *const *nodes, int n, ip_error *err);
 /* *first: the node was not met before. What is noted of it is returned, until the next call; NULL without memory. */
 ip_visit *ip_walk_meet(ip_walk *w, const imgpar_array *node, bool *first);
+bool ip_walk_was_met(const ip_walk *w, const imgpar_array *node);
 /* What was noted of a node that was met; of another one, a free place, until the next call of ip_walk_meet(). */
 ip_visit *ip_walk_note(const ip_walk *w, const imgpar_array *node);
 
