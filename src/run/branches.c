@@ -7,18 +7,19 @@
  * with what reads it, streams and is cut into parts as if it had been written alone. Values are those of a select.
  *
  * A condition that must be known before anything is planned costs a plan, a launch and a look at its value from the
- * host, where the interpreter computes what follows the last fold. It is worth that where what only the sides need is much: decoding, a loop, a kernel of the user, or LEAST_WORK
- * elements. Else the branch stays a select, in one kernel with the rest.
+ * host, where the interpreter computes what follows the last fold. It pays where what one side needs and nobody else is
+ * much: decoding, a loop, a kernel of the user, or passes over least_work elements and as many as the branch has. A
+ * filter is a pass, and so is reading an array; OPERATIONS of arithmetic are as dear as one, which does some on its way
+ * for nothing. Else the branch stays a select, in one kernel with the rest.
  *
- * What a condition is computed from and the rest needs as well is kept from the one to the other, where it is more than
- * arithmetic and there is room; else it would be computed twice. A loop's step is planned once for all steps and can keep
- * nothing, so there a branch that shares such work with its condition stays a select.
+ * What conditions are computed from and the rest needs as well is kept from the one to the other, where it is more than
+ * arithmetic and there is room; else it would be computed twice. The step of a loop is planned once for all steps and
+ * can keep nothing, so there a branch that shares such work with its condition stays a select.
  *
- * Branches below a condition are decided before it;
- those below a side when that side is taken. A condition within a
- * function that around() or reduce() applies, which reads what the function is applied to, is nobody's number: that
- * stays a select. A loop decides the branches of its step in each step, with the values that it carries then (loop.c),
- * and keeps a plan for each set of sides that it met.
+ * Branches below a condition are decided before it, those below a side when that side is taken. A condition within a
+ * function that around() or reduce() applies, made of what the function is applied to, is nobody's number: that stays a
+ * select. A loop decides the branches of its step before each step, with the values that it carries then (loop.c), and
+ * keeps a plan for each of the last sets of sides that it took.
  */
 #include "run/branches.h"
 
@@ -30,12 +31,13 @@
 
 #include <math.h>
 
-/* Of elements, each computed once: half a millisecond of two cores, where a plan and a launch take 0.2 (PoCL 3.1). */
+/* Elements of a pass: half a millisecond of two cores, where a plan and a launch take 0.2 (PoCL 3.1). */
 static const double least_work = 1 << 20;
 enum {
-    DECODED = 4,        /* a decoded element, against a computed one */
-    MOST_VISITED = 256, /* nodes that are counted */
-    SHARE_KEPT = 4      /* a fourth of the memory that is left may be kept */
+    DECODED = 4,         /* a decoded element, against a computed one */
+    OPERATIONS = 16,     /* of arithmetic on an element, that take as long as a pass */
+    MOST_VISITED = 1024, /* nodes of a side that are looked at */
+    SHARE_KEPT = 4       /* a fourth of the memory that is left may be kept */
 };
 
 enum { HAS_BRANCH = 1, IS_FREE = 2 }; /* marks: an undecided branch is below; what a function is applied to is read */
@@ -139,35 +141,56 @@ static imgpar_status find_open(deciding *d, ip_error *err)
 
 /* ---- what a branch is worth ------------------------------------------------------------------------------ */
 
-static double work_of(const imgpar_array *node)
+enum { SIDE_1 = 1, SIDE_2 = 2, BOTH = 3 }; /* marks: which sides need a node */
+
+/* Elements of passes that a node takes, of so many of the branch that it is needed for. */
+static double work_of(imgpar_array *node, double of_branch)
 {
     const ip_source *source = node->source;
+    const double count = (double)ip_type_count(&node->type), read = fmin(count, of_branch);
+    if (ip_array_has_value(node)) return read;
     if (node->loop || (source && source->kind == IP_SOURCE_KERNEL)) return HUGE_VAL;
-    if (source && (source->kind == IP_SOURCE_FILE || source->kind == IP_SOURCE_BLOB))
-        return DECODED * (double)ip_type_count(&node->type);
-    if (source || node->op->flags & IP_OP_VIEW) return 0;
-    int64_t most = ip_type_count(&node->type); /* a fold looks at all that it folds */
+    if (source && (source->kind == IP_SOURCE_FILE || source->kind == IP_SOURCE_BLOB)) return DECODED * count;
+    if (source) return read;
+    if (node->op->flags & IP_OP_VIEW) return 0;
+    if (node->op->flags & IP_OP_ELEMENTWISE) return count / OPERATIONS;
+    double most = count; /* a fold looks at all that it folds */
     for (int k = 0; k < node->n_inputs; k++)
-        most = ip_max(most, ip_type_count(&node->inputs[k]->type));
-    return (double)most;
+        most = fmax(most, (double)ip_type_count(&node->inputs[k]->type));
+    return most;
 }
 
-/* What only its sides need is much. */
+/* Marks what a side needs and is not needed elsewhere. */
+static imgpar_status mark_side(const deciding *d, ip_walk *w, imgpar_array *side, unsigned mark, ip_error *err)
+{
+    imgpar_status st = ip_walk_push(w, side, false, err);
+    for (int n = 0; !st && w->depth > 0 && n < MOST_VISITED; n++) {
+        imgpar_array *node = w->stack[--w->depth].node;
+        bool first = false;
+        if (ip_walk_was_met(&d->walk, node)) continue;
+        ip_visit *v = ip_walk_meet(w, node, &first);
+        if (!v) return ip_fail_memory(err, "deciding branches");
+        if (v->mark & mark) continue;
+        v->mark |= mark;
+        if (!ip_array_has_value(node)) st = ip_walk_push_all(w, node->inputs, node->n_inputs, err);
+    }
+    return st;
+}
+
+/* What only one side needs is much. Of sides of very many nodes nobody knows. */
 static imgpar_status is_worth(const deciding *d, const imgpar_array *branch, bool *worth, ip_error *err)
 {
-    ip_walk w = { 0 };
+    const double of_branch = (double)ip_type_count(&branch->type);
     double work = 0;
-    imgpar_status st = ip_walk_push_all(&w, branch->inputs + 1, branch->n_inputs - 1, err);
-    for (int n = 0; !st && w.depth > 0 && work < least_work && n < MOST_VISITED; n++) {
-        imgpar_array *node = w.stack[--w.depth].node;
-        bool first = false;
-        if (!ip_walk_meet(&w, node, &first)) st = ip_fail_memory(err, "deciding branches");
-        if (st || !first || ip_walk_was_met(&d->walk, node) || ip_array_has_value(node)) continue;
-        work += work_of(node);
-        st = ip_walk_push_all(&w, node->inputs, node->n_inputs, err);
-    }
+    ip_walk w = { 0 };
+    imgpar_status st = mark_side(d, &w, branch->inputs[1], SIDE_1, err);
+    bool is_known = w.depth == 0;
+    if (!st && is_known) st = mark_side(d, &w, branch->inputs[2], SIDE_2, err);
+    is_known = is_known && w.depth == 0;
+    for (size_t k = 0; k < w.size && is_known; k++)
+        if (w.seen[k].node && w.seen[k].mark != BOTH) work += work_of(w.seen[k].node, of_branch);
     ip_walk_free(&w);
-    *worth = work >= least_work;
+    *worth = work >= fmax(least_work, of_branch);
     return st;
 }
 
@@ -193,12 +216,9 @@ imgpar_status ip_branches_hold_heads(imgpar_array *const *branches, size_t n, ip
     while (!st && w.depth > 0) {
         imgpar_array *node = w.stack[--w.depth].node;
         bool first = false;
-        if (!ip_walk_meet(&w, node, &first))
-            st = ip_fail_memory(err, "deciding branches");
-        else if (first && is_tail(node) && !ip_array_has_value(node))
-            st = ip_walk_push_all(&w, node->inputs, node->n_inputs, err);
-        else if (first)
-            st = ip_loops_hold(held, node, err);
+        if (!ip_walk_meet(&w, node, &first)) st = ip_fail_memory(err, "deciding branches");
+        if (st || !first || ip_array_has_value(node)) continue; /* the interpreter finds it */
+        st = is_tail(node) ? ip_walk_push_all(&w, node->inputs, node->n_inputs, err) : ip_loops_hold(held, node, err);
     }
     ip_walk_free(&w);
     return st;
@@ -230,7 +250,7 @@ static imgpar_status walk_rest(const deciding *d, ip_walk *rest, ip_error *err)
     return st;
 }
 
-/* Appends to *held what the n heads in it are made of and the rest needs, too: of dear rows the last ones. budget: bytes
+/* Appends to *held what the heads in it are made of and the rest needs, too: of dear rows the last ones. budget: bytes
  * that it may take. */
 static imgpar_status hold_shared(const deciding *d, const ip_walk *rest, uint64_t budget, ip_loop_values *held,
                                  ip_error *err)

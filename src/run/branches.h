@@ -25,7 +25,7 @@ imgpar_status ip_branches_decide(imgpar_context *ctx, const ip_branching *graph,
 /* The branches that are decided first, those in `choices` being decided: *found from ip_alloc, borrowed ones. */
 imgpar_status ip_branches_find(const ip_branching *graph, const ip_choices *choices, imgpar_array ***found,
                                size_t *n_found, ip_error *err);
-/* What the conditions of branches are computed from by kernels, or has a value; the interpreter does the rest. */
+/* What the conditions of branches are computed from by kernels; the interpreter does the rest. */
 imgpar_status ip_branches_hold_heads(imgpar_array *const *branches, size_t n, ip_loop_values *held, ip_error *err);
 
 #endif

@@ -39,7 +39,7 @@ ip_visit *ip_walk_note(const ip_walk *w, const imgpar_array *node)
     return &w->seen[k & (w->size - 1)];
 }
 
-ip_visit *ip_walk_meet(ip_walk *w, const imgpar_array *node, bool *first)
+ip_visit *ip_walk_meet(ip_walk *w, imgpar_array *node, bool *first)
 {
     if ((w->used + 1) * 2 > w->size) {
         ip_walk bigger = { .size = w->size ? w->size * 2 : 64 };

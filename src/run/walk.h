@@ -19,8 +19,8 @@
 #include "graph/array.h"
 
 typedef struct ip_visit {
-    const imgpar_array *node; /* NULL: free */
-    unsigned mark;            /* by whoever walks */
+    imgpar_array *node; /* NULL: free */
+    unsigned mark;      /* by whoever walks */
 } ip_visit;
 
 typedef struct ip_walk {
@@ -37,7 +37,7 @@ void ip_walk_free(ip_walk *w);
 imgpar_status ip_walk_push(ip_walk *w, imgpar_array *node, bool is_left, ip_error *err);
 imgpar_status ip_walk_push_all(ip_walk *w, imgpar_array *const *nodes, int n, ip_error *err);
 /* *first: the node was not met before. What is noted of it is returned, until the next call; NULL without memory. */
-ip_visit *ip_walk_meet(ip_walk *w, const imgpar_array *node, bool *first);
+ip_visit *ip_walk_meet(ip_walk *w, imgpar_array *node, bool *first);
 bool ip_walk_was_met(const ip_walk *w, const imgpar_array *node);
 /* What was noted of a node that was met; of another one, a free place, until the next call of ip_walk_meet(). */
 ip_visit *ip_walk_note(const ip_walk *w, const imgpar_array *node);
