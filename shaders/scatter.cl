@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums at given places. What stands before this text: SC_T, the type of the sums.
+ * Sums, or extremes, at given places. What stands before this text: SC_T, their type; SC_JOIN(a, b), what becomes of two;
+ * SC_NOTHING, which changes nothing it is joined with.
  *
  *     sc_add    a work-item sums a block of values into its part of the block's table: elements [j0, j1) of the result
  *     sc_sum    the blocks' sums in their order, onto the base; a work-item computes a run of elements
@@ -25,18 +26,20 @@ __kernel void sc_add(__global const int *restrict index, __global const SC_T *re
     const int r0 = (int)((long)P[2] * part / parts), r1 = (int)((long)P[2] * (part + 1) / parts);
     __global SC_T *restrict t = tables + block * m;
     for (long j = (long)r0 * width; j < (long)r1 * width; j++)
-        t[j] = 0;
+        t[j] = SC_NOTHING;
     if (width == 1) {
         for (long k = from; k < to; k++) {
             const int row = index[k];
-            if (row >= r0 && row < r1) t[row] += values[one ? 0 : k];
+            if (row >= r0 && row < r1) t[row] = SC_JOIN(t[row], values[one ? 0 : k]);
         }
         return;
     }
     for (long k = from; k < to; k++) {
         const int row = index[k];
-        for (int w = 0; w < width && row >= r0 && row < r1; w++)
-            t[(long)row * width + w] += values[one ? 0 : k * width + w];
+        for (int w = 0; w < width && row >= r0 && row < r1; w++) {
+            const long j = (long)row * width + w;
+            t[j] = SC_JOIN(t[j], values[one ? 0 : k * width + w]);
+        }
     }
 }
 
@@ -46,9 +49,9 @@ __kernel void sc_sum(__global const SC_T *restrict base, __global const SC_T *re
     const int item = sc_item(P);
     const long m = (long)P[2] * P[3], from = (long)item * P[8], to = min(from + P[8], m);
     for (long j = from; item < P[7] && j < to; j++) {
-        SC_T sum = P[10] ? base[j] : 0;
+        SC_T sum = P[10] ? base[j] : SC_NOTHING;
         for (int b = 0; b < P[5]; b++)
-            sum += tables[b * m + j];
+            sum = SC_JOIN(sum, tables[b * m + j]);
         result[j] = sum;
     }
 }

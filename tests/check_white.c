@@ -93,7 +93,9 @@ static const struct {
       " scatter_add rgb_to_hsv rgb_to_lab rgb_to_xyz rgb_to_oklab rgb_to_hsl lab_to_lch delta_e shi_tomasi mse mae "
       "sign hypot psnr ssim diff gradient softmax integral outer trace entropy skewness kurtosis correlation "
       "sharpness sigmoid softplus sinc radians degrees logsumexp trapezoid unit standardize interp kron cov cdist "
-      "rms nansum nanmean rmse cosine_similarity iou dice centroid colorfulness noise_level rgb_to_yuv rgb_to_yiq " },
+      "rms nansum nanmean rmse cosine_similarity iou dice centroid colorfulness noise_level rgb_to_yuv rgb_to_yiq "
+      "group_sum "
+      "group_count group_mean group_min group_max labels regions scatter_min scatter_max " },
     { 1, " all any hsv_to_rgb lab_to_rgb set_white rgb_to_linear linear_to_rgb xyz_to_rgb oklab_to_rgb hsl_to_rgb"
          " lch_to_lab harris radial_gradient isnan isinf isfinite smoothstep yuv_to_rgb yiq_to_rgb " },
     { 255, " circle fill lut ellipse line checkerboard lbp " },

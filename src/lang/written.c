@@ -11,11 +11,13 @@
  * call's fault, so a message names the row and no place in its text.
  */
 #include "base/dtype.h"
+#include "base/integers.h"
 #include "base/str.h"
 #include "graph/op.h"
 #include "lang/parser.h"
 #include "lang/program.h"
 #include "lang/written.h"
+#include "ops/axes.h"
 #include "ops/row_functions.h"
 
 #include <stdio.h>
@@ -97,8 +99,9 @@ static void bind_arguments(names *to, const imgpar_array *call)
 }
 
 /* What ops/written.def says that formulas may know of the first input. */
-static void bind_facts(names *to, const ip_type *type)
+static void bind_facts(names *to, const imgpar_array *call)
 {
+    const ip_type *type = &call->inputs[0]->type, *last = &call->inputs[call->op->info.n_inputs - 1]->type;
     const ip_dtype_facts *dtype = ip_dtype(type->dtype);
     bool is_wide = type->dtype == IMGPAR_F64 || (!dtype->is_float && dtype->size_bytes >= 4);
     int64_t dims[4];
@@ -106,6 +109,8 @@ static void bind_facts(names *to, const ip_type *type)
     bool has_alpha = type->space != IMGPAR_SPACE_DATA && dims[3] % 2 == 0;
     bind(to, "type", ip_val_text(dtype->name));
     bind(to, "real", ip_val_text(is_wide ? "f64" : "f32"));
+    bind(to, "each", ip_val_number((double)(ip_type_count(type) / ip_max(ip_type_count(last), 1)), false));
+    bind(to, "sums", ip_val_text(ip_dtype(ip_sum_dtype(type->dtype))->name));
     const bool has_levels = type->dtype == IMGPAR_U8 || type->dtype == IMGPAR_U16;
     bind(to, "full", ip_val_number(ip_type_full(type), false));
     bind(to, "levels", ip_val_number(has_levels ? dtype->maximum : -1, false));
@@ -123,7 +128,7 @@ imgpar_array *ip_written_expand(const imgpar_array *call)
     imgpar_array *result = NULL;
     if (!ip_parse(&to.program, IP_PARSE_APPLY, &err)) {
         bind_arguments(&to, call);
-        bind_facts(&to, &call->inputs[0]->type);
+        bind_facts(&to, call);
         const ip_scope given = { .n = to.n, .names = to.symbols, .vals = to.vals };
         ev.given = &given;
         result = to.failed ? NULL : ip_program_value(&ev, NULL);

@@ -347,6 +347,39 @@ static imgpar_status check_alike(const imgpar_array *node, ip_error *err)
     return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, which is no image", name, ip_type_text(a, text_a));
 }
 
+/* The last input has whole numbers for keys, and the axes of the first, or all of them but the last. */
+static imgpar_status check_keys(const imgpar_array *node, ip_error *err)
+{
+    const int n = node->op->info.n_inputs;
+    const ip_type *keys = &node->inputs[n - 1]->type, *values = &node->inputs[0]->type;
+    const char *name = node->op->info.name;
+    char text_k[96], text_v[96];
+    if (ip_dtype(keys->dtype)->is_float)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: keys is %s; it must be an integer; write cast(keys, i32)", name,
+                       ip_dtype(keys->dtype)->name);
+    bool fits = values->rank == keys->rank || values->rank == keys->rank + 1;
+    for (int k = 0; fits && k < keys->rank; k++)
+        fits = values->shape[k] == keys->shape[k] || /* a map of keys, of one channel, for pixels of several */
+               (k == keys->rank - 1 && k == values->rank - 1 && k >= 2 && keys->shape[k] == 1);
+    if (!fits || ip_type_count(keys) == 0)
+        return ip_fail(err, IMGPAR_E_SHAPE,
+                       "%s: values is %s, keys is %s; keys must have its axes, or all but the last", name,
+                       ip_type_text(values, text_v), ip_type_text(keys, text_k));
+    return IMGPAR_OK;
+}
+
+/* Of rows that have the parameter. */
+static imgpar_status check_connectivity(const imgpar_array *node, ip_error *err)
+{
+    const imgpar_op_info *info = &node->op->info;
+    for (int k = 0; k < info->n_params; k++)
+        if (strcmp(info->params[k]->name, "connectivity") == 0 && node->params[k].number != 4 &&
+            node->params[k].number != 8)
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: connectivity=%g is neither 4 nor 8", info->name,
+                           node->params[k].number);
+    return IMGPAR_OK;
+}
+
 imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
@@ -354,6 +387,7 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     int64_t dims[4];
     char text[96];
     ip_type_dims(a, dims);
+    if (check_connectivity(node, err)) return err->status;
     switch ((ip_needs)node->op->variant) {
     case IP_NEEDS_NOTHING: return IMGPAR_OK;
     case IP_NEEDS_IMAGE: break;
@@ -364,7 +398,12 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
         if (a->rank >= 2 && dims[3] == 1 && dims[1] >= 2 && dims[2] >= 2) break;
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be of 1 channel and at least 2 x 2", name, input,
                        ip_type_text(a, text));
+    case IP_NEEDS_KEYS: return check_keys(node, err);
     case IP_NEEDS_ALIKE: return check_alike(node, err);
+    case IP_NEEDS_ONE_CHANNEL:
+        if (a->rank >= 2 && dims[0] == 1 && dims[3] == 1) return IMGPAR_OK;
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be an image of 1 channel; gray() makes one", name,
+                       input, ip_type_text(a, text));
     case IP_NEEDS_COLOUR:
         if (dims[3] >= 3) break;
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must have 3 channels, or 4 with alpha", name, input,

@@ -115,7 +115,9 @@ typedef enum ip_measure {
 typedef enum ip_needs {
     IP_NEEDS_NOTHING,
     IP_NEEDS_IMAGE,
+    IP_NEEDS_ONE_CHANNEL,
     IP_NEEDS_GRAY,
+    IP_NEEDS_KEYS,  /* of values and whole-number keys: the axes of the keys, and at most one more */
     IP_NEEDS_ALIKE, /* two of one size, of as many channels and of one white */
     IP_NEEDS_COLOUR,
     IP_NEEDS_LEVELS,
@@ -157,5 +159,8 @@ imgpar_dtype ip_float_for_inputs(const imgpar_array *node);
 
 /* The size of a Gaussian's window to either side. */
 int ip_blur_radius(const imgpar_array *node);
+
+/* scatter_add, scatter_min, scatter_max. */
+typedef enum ip_scatter_fold { IP_SCATTER_SUM, IP_SCATTER_MIN, IP_SCATTER_MAX } ip_scatter_fold;
 
 #endif

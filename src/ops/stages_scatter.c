@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums at given places: an opaque stage over indices, values and what they are added to (shaders/scatter.cl).
- * scatter.h tells the order of the sums.
+ * Sums and extremes at given places: an opaque stage over indices, values and what they join (shaders/scatter.cl).
+ * scatter.h tells the order in which they are taken.
  */
 #include "ops/axes.h"
 #include "ops/bins.h"
@@ -105,27 +105,52 @@ typedef struct scattering {
     ip_stage *indices, *values, *base; /* i32; of dtype; base NULL: zeros */
     imgpar_dtype dtype;                /* f32 f64 i64 u64 */
     int64_t n, rows, width;
+    ip_scatter_fold fold;
     bool one_value;
     int64_t dims[4]; /* of the result */
 } scattering;
 
-/* Integers are added as unsigned ones, which wrap. */
+/* What stands before the shader's text. Integers are added as unsigned ones, which wrap. */
+static const char *defines_of(ip_scatter_fold fold, imgpar_dtype dtype)
+{
+#define LESSER "#define SC_JOIN(a, b) ((a) != (a) || (b) < (a) ? (b) : (a))\n"
+#define LARGER "#define SC_JOIN(a, b) ((a) != (a) || (b) > (a) ? (b) : (a))\n"
+#define SUM "#define SC_JOIN(a, b) ((a) + (b))\n#define SC_NOTHING 0\n"
+    enum { FLOAT, DOUBLE, SIGNED, UNSIGNED, N_TYPES };
+    static const char *const texts[][N_TYPES] = {
+        [IP_SCATTER_SUM] = { "#define SC_T float\n" SUM, "#define SC_T double\n" SUM, "#define SC_T ulong\n" SUM,
+                             "#define SC_T ulong\n" SUM },
+        [IP_SCATTER_MIN] = { "#define SC_T float\n#define SC_NOTHING NAN\n" LESSER,
+                             "#define SC_T double\n#define SC_NOTHING ((double)NAN)\n" LESSER,
+                             "#define SC_T long\n#define SC_NOTHING LONG_MAX\n" LESSER,
+                             "#define SC_T ulong\n#define SC_NOTHING ULONG_MAX\n" LESSER },
+        [IP_SCATTER_MAX] = { "#define SC_T float\n#define SC_NOTHING NAN\n" LARGER,
+                             "#define SC_T double\n#define SC_NOTHING ((double)NAN)\n" LARGER,
+                             "#define SC_T long\n#define SC_NOTHING LONG_MIN\n" LARGER,
+                             "#define SC_T ulong\n#define SC_NOTHING 0\n" LARGER },
+    };
+#undef LESSER
+#undef LARGER
+#undef SUM
+    return texts[fold][dtype == IMGPAR_F32   ? FLOAT
+                       : dtype == IMGPAR_F64 ? DOUBLE
+                       : dtype == IMGPAR_I64 ? SIGNED
+                                             : UNSIGNED];
+}
+
 static ip_stage *scatter_stage(ip_lower *l, const scattering *s)
 {
-    const char *defines = s->dtype == IMGPAR_F32   ? "#define SC_T float\n"
-                          : s->dtype == IMGPAR_F64 ? "#define SC_T double\n"
-                                                   : "#define SC_T ulong\n";
     ip_opaque o = { .kind = &kind,
-                    .defines = defines,
+                    .defines = defines_of(s->fold, s->dtype),
                     .uses_f64 = s->dtype == IMGPAR_F64,
                     .dtype = s->dtype,
                     .n_inputs = s->base ? 3 : 2,
                     .inputs = { s->indices, s->values, s->base },
-                    .sizes = { s->n, s->rows, s->width, s->one_value, s->base != NULL } };
+                    .sizes = { s->n, s->rows, s->width, s->one_value, s->base != NULL, s->fold } };
     return ip_stage_opaque(l->ir, &o, s->dtype, s->dims, l->node);
 }
 
-/* ---- scatter_add --------------------------------------------------------------------------------- */
+/* ---- scatter_add, scatter_min, scatter_max --------------------------------------------------------- */
 
 /* In what an array's elements are added. */
 static imgpar_dtype sum_dtype(imgpar_dtype dtype)
@@ -148,9 +173,10 @@ static ip_stage *input_as(ip_lower *l, int k, imgpar_dtype dtype, const char *no
     return ip_lower_stage_sized(l, stage->dims, dtype, ip_x_saturate(l->ir, dtype, x), note);
 }
 
-imgpar_status ip_infer_scatter_add(imgpar_array *node, ip_error *err)
+imgpar_status ip_infer_scatter(imgpar_array *node, ip_error *err)
 {
     const ip_type *base = &node->inputs[0]->type, *indices = &node->inputs[1]->type, *values = &node->inputs[2]->type;
+    const char *name = node->op->info.name;
     int64_t shape[2 * IP_MAX_AXES];
     int n = 0;
     char text_i[96], text_v[96], text_b[96];
@@ -159,37 +185,38 @@ imgpar_status ip_infer_scatter_add(imgpar_array *node, ip_error *err)
     for (int k = 1; k < base->rank; k++)
         shape[n++] = base->shape[k];
     if (ip_dtype(indices->dtype)->is_float)
-        return ip_fail(err, IMGPAR_E_SHAPE,
-                       "scatter_add: indices is %s; it must be an integer; write cast(indices, i32)",
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: indices is %s; it must be an integer; write cast(indices, i32)", name,
                        ip_dtype(indices->dtype)->name);
     bool fits = values->rank == n;
     for (int k = 0; fits && k < n; k++)
         fits = values->shape[k] == shape[k];
     if (!fits && ip_type_count(values) != 1)
         return ip_fail(err, IMGPAR_E_SHAPE,
-                       "scatter_add: values is %s; base %s and indices %s need one element, or the axes of "
+                       "%s: values is %s; base %s and indices %s need one element, or the axes of "
                        "indices and those of base behind its first",
-                       ip_shape_text(values, text_v), ip_shape_text(base, text_b), ip_shape_text(indices, text_i));
+                       name, ip_shape_text(values, text_v), ip_shape_text(base, text_b),
+                       ip_shape_text(indices, text_i));
     if (ip_type_count(indices) > INT32_MAX)
-        return ip_fail(err, IMGPAR_E_LIMIT, "scatter_add: more than 2147483647 indices");
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: more than 2147483647 indices", name);
     node->type = *base;
     node->range = ip_range_of(base->dtype);
     return IMGPAR_OK;
 }
 
-ip_stage *ip_stages_scatter_add(ip_lower *l)
+ip_stage *ip_stages_scatter(ip_lower *l)
 {
     const ip_type *base = &l->node->inputs[0]->type, *values = &l->node->inputs[2]->type;
-    scattering s = { .dtype = sum_dtype(base->dtype),
+    scattering s = { .fold = (ip_scatter_fold)l->node->op->variant,
+                     .dtype = sum_dtype(base->dtype),
                      .n = ip_type_count(&l->node->inputs[1]->type),
                      .rows = base->shape[0] };
     int64_t m = ip_type_count(base);
     if (s.n == 0 || m == 0) return ip_lower_map(l, ip_lower_value(l, 0));
     s.width = m / s.rows;
     s.one_value = ip_type_count(values) == 1 && s.n * s.width > 1;
-    s.base = input_as(l, 0, s.dtype, "sums are taken in a wide dtype");
+    s.base = input_as(l, 0, s.dtype, "folded in a wide dtype");
     s.indices = input_as(l, 1, IMGPAR_I32, "indices");
-    s.values = input_as(l, 2, s.dtype, "values that are added");
+    s.values = input_as(l, 2, s.dtype, "values that are folded");
     for (int d = 0; d < 4; d++)
         s.dims[d] = l->dims[d];
     if (!s.base || !s.indices || !s.values) return NULL;

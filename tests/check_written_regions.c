@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/* Groups by keys and regions of masks (ops/written_regions.def) against plain loops: sums in long double, flood fills. */
+#include "written.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { H = 23, W = 31, GROUPS = 9 };
+
+static void expect(const char *text, const picture *in, picture *want)
+{
+    const picture *const one[] = { in };
+    written_expect(text, one, 1, want, in->c != 2);
+}
+
+/* ---- by keys --------------------------------------------------------------------------------------------- */
+
+/* Of GROUPS + 2 keys the first and the last are of no group; nobody has key 4. */
+#define KEYS "k = make(31, 23, (y * 5 + x * 3) % 11 - 1)\nkeys = select(k == 4, 5, k)\n"
+static int64_t key_at(int64_t y, int64_t x)
+{
+    const int64_t k = (y * 5 + x * 3) % 11 - 1;
+    return k == 4 ? 5 : k;
+}
+
+typedef struct grouped {
+    real n, sum, magnitude, least, most; /* NaN: none yet */
+} grouped;
+
+static grouped group_of(const picture *a, int64_t key, int64_t c)
+{
+    grouped g = { .least = NAN, .most = NAN };
+    for (int64_t y = 0; y < H; y++)
+        for (int64_t x = 0; x < W; x++) {
+            const real v = *picture_at(a, y, x, c);
+            if (key_at(y, x) != key) continue;
+            g.n++;
+            g.sum += v;
+            g.magnitude += fabsl(v);
+            g.least = isnan(g.least) || v < g.least ? v : g.least;
+            g.most = isnan(g.most) || v > g.most ? v : g.most;
+        }
+    return g;
+}
+
+static imgpar_dtype sums_of(imgpar_dtype dtype) { return dtype == IMGPAR_F32 ? IMGPAR_F32 : IMGPAR_U64; }
+
+/* Expects text, of what GROUPS rows of a picture's channels are. */
+static void expect_groups(const char *name, const picture *a, imgpar_dtype dtype, real (*of)(const grouped *g),
+                          real (*slack)(const grouped *g))
+{
+    char text[256];
+    picture want = picture_new(dtype, 1, GROUPS, a->c);
+    snprintf(text, sizeof text, "%sreshape(%s($1, keys, %d), [1, %d, %d])", KEYS, name, GROUPS, GROUPS, (int)a->c);
+    for (int64_t k = 0; k < GROUPS; k++)
+        for (int64_t c = 0; c < a->c; c++) {
+            const grouped g = group_of(a, k, c);
+            const real v = of(&g);
+            *picture_at(&want, 0, k, c) = isnan(v) && !(dtype == IMGPAR_F32 || dtype == IMGPAR_F64) ? 0 : v;
+            want.slack[k * a->c + c] = a->dtype == IMGPAR_F32 || dtype == IMGPAR_F32 ? slack(&g) : 0;
+        }
+    expect(text, a, &want);
+    picture_free(&want);
+}
+
+static real the_sum(const grouped *g) { return g->sum; }
+static real the_mean(const grouped *g) { return g->n > 0 ? g->sum / g->n : (real)NAN; }
+static real the_least(const grouped *g) { return g->least; }
+static real the_most(const grouped *g) { return g->most; }
+static real exactly(const grouped *g)
+{
+    (void)g;
+    return 0;
+}
+static real nearly(const grouped *g) { return g->magnitude * 0x1p-18L; }
+static real nearly_mean(const grouped *g) { return g->n > 0 ? g->magnitude / g->n * 0x1p-18L : 0; }
+
+START_TEST(values_are_folded_by_their_keys) /* _i: the dtype, and channels */
+{
+    const imgpar_dtype dtype = written_dtypes[_i % WRITTEN_DTYPES];
+    picture a = written_levels(dtype, H, W, _i / WRITTEN_DTYPES + 1, 5);
+    expect_groups("group_sum", &a, sums_of(dtype), the_sum, nearly);
+    expect_groups("group_mean", &a, IMGPAR_F32, the_mean, nearly_mean);
+    expect_groups("group_min", &a, dtype, the_least, exactly);
+    expect_groups("group_max", &a, dtype, the_most, exactly);
+    picture_free(&a);
+}
+END_TEST
+
+START_TEST(keys_are_counted)
+{
+    picture a = written_levels(IMGPAR_U8, H, W, 1, 5), want = picture_new(IMGPAR_U32, 1, GROUPS, 1);
+    for (int64_t k = 0; k < GROUPS; k++)
+        want.v[k] = group_of(&a, k, 0).n;
+    expect(KEYS "reshape(group_count(keys, 9), [1, 9, 1])", &a, &want);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+/* What texts of small arrays give, as print() writes it. */
+static const struct {
+    const char *text, *as;
+} small[] = {
+    { "group_min(select(numbers([0 1 1 1]) == 0, nan, numbers([3 5 4 9])), cast(numbers([0 0 1 1]), i32), 3)",
+      "[5 4 nan]" },
+    { "group_max(select(numbers([0 0 1]) == 0, nan, numbers([3 5 4])), cast(numbers([0 0 1]), i32), 2)", "[nan 4]" },
+    { "group_min(numbers([-3 -5 7], dtype=i64), cast(numbers([0 0 2]), i32), 3)", "[-5 0 7]" },
+    { "group_max(numbers([-3 -5 7], dtype=i8), cast(numbers([0 0 2]), u8), 3)", "[-3 0 7]" },
+    { "group_sum(numbers([200 200 200], dtype=u8), cast(numbers([1 1 1]), i32), 2)", "[0 600]" },
+    { "group_sum(numbers([-200 1 5], dtype=i16), cast(numbers([1 1 -1]), i32), 2)", "[0 -199]" },
+    { "group_mean(numbers([1 2; 3 4; 7 8]), cast(numbers([0 1 1]), i32), 3)", "[1 2; 5 6; nan nan]" },
+    { "group_sum(fill(2, 2, [1 2 3], channels=3), cast(fill(2, 2, 1), i32), 2)", "[0 0 0; 4 8 12]" },
+    { "group_sum(ones([2 3 2 5]), cast(ones([2 3 2]), i32), 2)", "[0 0 0 0 0; 12 12 12 12 12]" },
+    { "scatter_min(numbers([9 9 9]), cast(numbers([0 1 1 5]), i32), numbers([4 5 3 2]))", "[4 3 9]" },
+    { "scatter_max(numbers([9 9 9], dtype=u8), cast(numbers([0 1 1 5]), i32), numbers([4 5 300 2]))", "[9 255 9]" },
+    { "scatter_min(zeros([3]) / 0, cast(numbers([0 1]), i32), numbers([4]))", "[4 4 nan]" },
+    { "labels(numbers([1 0 1 1; 0 0 0 0; 1 1 0 1; 0 1 1 1]))", "[1 0 2 2; 0 0 0 0; 3 3 0 3; 0 3 3 3]" },
+    { "labels(numbers([1 0 1; 0 1 0; 1 0 1]))", "[1 0 1; 0 1 0; 1 0 1]" },
+    { "labels(numbers([1 0 1; 0 1 0; 1 0 1]), connectivity=4)", "[1 0 2; 0 3 0; 4 0 5]" },
+    { "labels(zeros([1 3]))", "[0 0 0]" },
+    { "labels(ones([2 1]))", "[1; 1]" },
+    { "fill_holes(ones([3 3]) - (x == 1 && y == 1))", "[1 1 1; 1 1 1; 1 1 1]" },
+    { "reconstruct(numbers([0 9 0 0 0]), numbers([3 4 5 0 7]))", "[3 4 4 0 0]" },
+    { "a = zeros([2 3]) / 0\nreconstruct(a, a)", "[nan nan nan; nan nan nan]" },
+    { "regions(labels(numbers([1 0 1 1; 0 0 0 0; 1 1 0 1; 0 1 1 1])), 4)",
+      "[1 0 0 0 0 0 0; 2 0 2.5 0 2 0 3; 6 2.5 1.6666666666666667 2 0 3 3; 0 nan nan 0 0 0 0]" },
+};
+
+START_TEST(small_arrays)
+{
+    for (int way = 0; way < 2; way++) {
+        char *got = NULL;
+        ck_assert_int_eq(imgpar_context_set(written_context, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
+        imgpar_array *a = imgpar_apply(written_context, small[_i].text, NULL, 0);
+        ck_assert_msg(!imgpar_array_text(a, NULL, &got), "%s: %s", small[_i].text, imgpar_array_message(a));
+        /* rows may be written as vectors */
+        ck_assert_msg(strcmp(got, small[_i].as) == 0, "%s gives %s, not %s", small[_i].text, got, small[_i].as);
+        imgpar_free(got);
+        imgpar_array_release(a);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *text, *why;
+} refused[] = {
+    { "group_sum($1, $1, 3)", "group_sum: keys is f32; it must be an integer; write cast(keys, i32)" },
+    { "group_sum(numbers([1 2 3]), numbers([1 2], dtype=u8), 3)",
+      "group_sum: values is [3] f32, keys is [2] u8; keys must have its axes, or all but the last" },
+    { "scatter_min($1, $1, $1)", "scatter_min: indices is f32; it must be an integer; write cast(indices, i32)" },
+    { "labels($1, connectivity=6)", "labels: connectivity=6 is neither 4 nor 8" },
+    { "labels(fill(4, 4, 0, channels=3))",
+      "labels: a is [4, 4, 3] u8; it must be an image of 1 channel; gray() makes one" },
+    { "reconstruct(zeros([3 4]), zeros([4 3]))", "they must have one shape" },
+};
+
+START_TEST(what_does_not_fit_is_refused)
+{
+    const int64_t shape[] = { 3, 3 };
+    const float zeros[9] = { 0 };
+    imgpar_array *in = imgpar_array_from_data(written_context, IMGPAR_F32, 2, shape, zeros);
+    imgpar_array *a = imgpar_apply(written_context, refused[_i].text, &in, 1);
+    ck_assert_int_ne(imgpar_array_status(a), IMGPAR_OK);
+    ck_assert_msg(strstr(imgpar_array_message(a), refused[_i].why) != NULL, "%s: %s", refused[_i].text,
+                  imgpar_array_message(a));
+    imgpar_array_release(a);
+    imgpar_array_release(in);
+}
+END_TEST
+
+/* ---- regions --------------------------------------------------------------------------------------------- */
+
+enum { N_MASKS = 4 };
+
+/* Noise, a snake, a frame with rooms, a chequered ground. */
+static picture mask(int which)
+{
+    picture p = written_levels(IMGPAR_U8, H, W, 1, 9);
+    for (int64_t y = 0; y < H; y++)
+        for (int64_t x = 0; x < W; x++) {
+            real *v = picture_at(&p, y, x, 0);
+            const bool turns = (y / 2) % 2 ? x == 0 : x == W - 1;
+            const bool on = which == 0   ? *v > 110
+                            : which == 1 ? y % 2 == 0 || turns
+                            : which == 2 ? y % 7 == 1 || x % 8 == 3
+                                         : (x + y) % 2 == 0;
+            *v = on ? 255 : 0;
+        }
+    return p;
+}
+
+/* Gives what is joined to (y, x), and is on, number n. */
+static void flood(const picture *m, picture *out, int64_t y, int64_t x, real n, int connectivity)
+{
+    static int64_t stack[H * W * 9];
+    int depth = 0;
+    stack[depth++] = y * W + x;
+    while (depth > 0) {
+        const int64_t at = stack[--depth], py = at / W, px = at % W;
+        if (m->v[at] == 0 || out->v[at] != 0) continue;
+        out->v[at] = n;
+        for (int64_t dy = -1; dy <= 1; dy++)
+            for (int64_t dx = -1; dx <= 1; dx++)
+                if ((connectivity == 8 || dy == 0 || dx == 0) && py + dy >= 0 && py + dy < H && px + dx >= 0 &&
+                    px + dx < W)
+                    stack[depth++] = (py + dy) * W + px + dx;
+    }
+}
+
+static picture labelled(const picture *m, int connectivity, real *most)
+{
+    picture l = picture_new(IMGPAR_I32, H, W, 1);
+    *most = 0;
+    for (int64_t k = 0; k < H * W; k++)
+        if (m->v[k] != 0 && l.v[k] == 0) flood(m, &l, k / W, k % W, ++*most, connectivity);
+    return l;
+}
+
+START_TEST(regions_are_numbered_by_their_first_pixels) /* _i: the mask, and the connectivity */
+{
+    char text[64];
+    real most;
+    const int connectivity = _i % 2 ? 4 : 8;
+    picture m = mask(_i / 2), want = labelled(&m, connectivity, &most);
+    snprintf(text, sizeof text, "labels($1, connectivity=%d)", connectivity);
+    expect(text, &m, &want);
+    picture_free(&m);
+    picture_free(&want);
+}
+END_TEST
+
+static bool is_on_frame(int64_t k) { return k / W == 0 || k % W == 0 || k / W == H - 1 || k % W == W - 1; }
+
+/* 1 where what is on in m is joined to the frame. */
+static picture joined_to_frame(const picture *m, int connectivity)
+{
+    picture out = picture_new(IMGPAR_U8, H, W, 1);
+    for (int64_t k = 0; k < H * W; k++)
+        if (is_on_frame(k)) flood(m, &out, k / W, k % W, 1, connectivity);
+    return out;
+}
+
+START_TEST(holes_are_filled_and_what_touches_the_frame_goes)
+{
+    char text[64];
+    const int connectivity = _i % 2 ? 4 : 8;
+    picture m = mask(_i / 2), ground = picture_copy(&m), filled = picture_copy(&m), cleared = picture_copy(&m);
+    for (int64_t k = 0; k < H * W; k++)
+        ground.v[k] = m.v[k] == 0;
+    picture outside = joined_to_frame(&ground, 12 - connectivity), touching = joined_to_frame(&m, connectivity);
+    for (int64_t k = 0; k < H * W; k++) {
+        filled.v[k] = outside.v[k] == 0 ? 255 : m.v[k];
+        cleared.v[k] = touching.v[k] != 0 ? 0 : m.v[k];
+    }
+    snprintf(text, sizeof text, "fill_holes($1, connectivity=%d)", connectivity);
+    expect(text, &m, &filled);
+    snprintf(text, sizeof text, "clear_border($1, connectivity=%d)", connectivity);
+    expect(text, &m, &cleared);
+    picture *const all[] = { &m, &ground, &filled, &cleared, &outside, &touching };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        picture_free(all[k]);
+}
+END_TEST
+
+START_TEST(what_can_be_reached_from_below) /* _i: the dtype, and the connectivity */
+{
+    char text[96];
+    const imgpar_dtype dtype = written_dtypes[_i / 2];
+    const int connectivity = _i % 2 ? 4 : 8;
+    picture a = written_levels(dtype, H, W, 3, 21), want = picture_copy(&a);
+    for (int64_t k = 0; k < picture_count(&a); k++) /* a peak here and there */
+        want.v[k] = k % 89 == 0 ? a.v[k] : 0;
+    for (bool changes = true; changes;) {
+        changes = false;
+        for (int64_t y = 0; y < H; y++)
+            for (int64_t x = 0; x < W; x++)
+                for (int64_t c = 0; c < 3; c++)
+                    for (int64_t n = 0; n < 9; n++) {
+                        const int64_t dy = n / 3 - 1, dx = n % 3 - 1;
+                        real *v = picture_at(&want, y, x, c), near = written_nearest(&want, y + dy, x + dx, c);
+                        if ((connectivity == 4 && dy != 0 && dx != 0) || near <= *v) continue;
+                        const real above = fminl(near, *picture_at(&a, y, x, c));
+                        changes |= above > *v;
+                        *v = above > *v ? above : *v;
+                    }
+    }
+    snprintf(text, sizeof text, "reconstruct(cast($1 * (((y * 31 + x) * 3 + c) %% 89 == 0), %s), $1, connectivity=%d)",
+             imgpar_dtype_name(dtype), connectivity);
+    expect(text, &a, &want);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+START_TEST(areas_centroids_and_boxes)
+{
+    enum { ROWS = 60, COLUMNS = 7 };
+    real most;
+    picture m = mask(0), l = labelled(&m, 4, &most), want = picture_new(IMGPAR_F64, ROWS, COLUMNS, 1);
+    for (int64_t k = 0; k < ROWS; k++) {
+        real *row = &want.v[k * COLUMNS];
+        real n = 0, sum[2] = { 0 }, low[2] = { H, W }, high[2] = { 0 };
+        for (int64_t at = 0; at < H * W; at++) {
+            const real place[2] = { (real)(at / W), (real)(at % W) };
+            if (l.v[at] != k + 1) continue;
+            n++;
+            for (int d = 0; d < 2; d++) {
+                sum[d] += place[d];
+                low[d] = fminl(low[d], place[d]);
+                high[d] = fmaxl(high[d], place[d]);
+            }
+        }
+        row[0] = n;
+        for (int d = 0; d < 2; d++) {
+            row[1 + d] = n > 0 ? sum[d] / n : (real)NAN;
+            row[3 + d] = n > 0 ? low[d] : 0;
+            row[5 + d] = n > 0 ? high[d] : 0;
+            want.slack[k * COLUMNS + 1 + d] = 0x1p-20L * W;
+        }
+    }
+    ck_assert(most > 5 && most < ROWS); /* some rows are of no label */
+    expect("regions(labels($1, connectivity=4), 60)", &m, &want);
+    picture_free(&m);
+    picture_free(&l);
+    picture_free(&want);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tc = written_case();
+    tcase_add_loop_test(tc, values_are_folded_by_their_keys, 0, 4 * WRITTEN_DTYPES);
+    tcase_add_test(tc, keys_are_counted);
+    tcase_add_loop_test(tc, small_arrays, 0, (int)(sizeof small / sizeof *small));
+    tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));
+    tcase_add_loop_test(tc, regions_are_numbered_by_their_first_pixels, 0, 2 * N_MASKS);
+    tcase_add_loop_test(tc, holes_are_filled_and_what_touches_the_frame_goes, 0, 2 * N_MASKS);
+    tcase_add_loop_test(tc, what_can_be_reached_from_below, 0, 2 * WRITTEN_DTYPES);
+    tcase_add_test(tc, areas_centroids_and_boxes);
+    return written_run("written regions", tc);
+}
