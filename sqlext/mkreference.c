@@ -96,8 +96,8 @@ static const char head[] =
     "refused while\n"
     "the schema of any open database, main or attached, calls it, and while PRAGMA writable_schema is on. Names of "
     "tables and\n"
-    "columns are no calls. SQLite\(aqs own lock, SQLITE_DIRECTONLY, would not do: SQLite 3.40 runs such functions, and "
-    "its shell\(aqs\n"
+    "columns are no calls. SQLite\\(aqs own lock, SQLITE_DIRECTONLY, would not do: SQLite 3.40 runs such functions, "
+    "and its shell\\(aqs\n"
     "own writefile(), in a CHECK constraint, on INSERT and on PRAGMA integrity_check. Tables of imgpar and "
     "imgpar_folder exist in temp only,\n"
     "and are refused in a file.\n";

@@ -219,9 +219,9 @@ END_TEST
 
 /* ---- scatter_add --------------------------------------------------------------------------------------------- */
 
-/* Of scatter_add and its kin; base[index[j], ..] += values[j, ..], or the extreme of both; what falls outside is dropped. Where slack is wanted: of n additions in
- * dtype. */
 enum { ADD, LEAST, LARGEST, N_FOLDS };
+/* base[index[j], ..] += values[j, ..], or becomes the extreme of both; what falls outside is dropped. Where slack is
+ * wanted: of n additions in dtype. */
 static void scattered(int fold, const nd *base, const nd *indices, const nd *values, nd *out)
 {
     const int64_t m = picture_count(&base->p), rows = base->shape[0], width = m / rows, n = picture_count(&indices->p);

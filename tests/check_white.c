@@ -92,7 +92,7 @@ static const struct {
       " count_unique unique_counts find argsort argtopk searchsorted cumsum cumprod scan matmul matprod matinv"
       " scatter_add rgb_to_hsv rgb_to_lab rgb_to_xyz rgb_to_oklab rgb_to_hsl lab_to_lch delta_e shi_tomasi mse mae "
       "sign hypot psnr ssim diff gradient softmax integral outer trace entropy skewness kurtosis correlation "
-      "sharpness sigmoid softplus sinc radians degrees logsumexp trapezoid unit standardize interp kron cov cdist "
+      "sharpness sigmoid softplus sinc radians degrees logsumexp trapezoid unit standardize kron cov cdist "
       "rms nansum nanmean rmse cosine_similarity iou dice centroid colorfulness noise_level rgb_to_yuv rgb_to_yiq "
       "group_sum "
       "group_count group_mean group_min group_max labels regions scatter_min scatter_max " },

@@ -150,6 +150,7 @@ START_TEST(steps_and_curves)
         curve.v[k] = at < 0    ? ys[0]
                      : at == 4 ? ys[4]
                                : ys[at] + (v - xs[at]) / (xs[at + 1] - xs[at]) * (ys[at + 1] - ys[at]);
+        if (k % 4 == 3 && dtype != IMGPAR_F32) curve.v[k] = a.v[k]; /* alpha stays */
     }
     char text[160];
     snprintf(text, sizeof text, "smoothstep($1, %.12Lg, %.12Lg)", full * 0.2L, full * 0.7L);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Groups by keys and regions of masks (ops/written_regions.def) against plain loops: sums in long double, flood fills. */
+/* Groups by keys and regions of masks (ops/written_regions.def) against plain loops: sums in long double, floods. */
 #include "written.h"
 
 #include <check.h>
@@ -122,6 +122,8 @@ static const struct {
     { "labels(numbers([1 0 1; 0 1 0; 1 0 1]))", "[1 0 1; 0 1 0; 1 0 1]" },
     { "labels(numbers([1 0 1; 0 1 0; 1 0 1]), connectivity=4)", "[1 0 2; 0 3 0; 4 0 5]" },
     { "labels(zeros([1 3]))", "[0 0 0]" },
+    { "labels(fill(3, 1, [5 255], channels=2))", "[1 1 1]" }, /* alpha is no mask */
+    { "fill_holes(fill(2, 1, [5 255], channels=2))", "[[5; 5]]" },
     { "labels(ones([2 1]))", "[1; 1]" },
     { "fill_holes(ones([3 3]) - (x == 1 && y == 1))", "[1 1 1; 1 1 1; 1 1 1]" },
     { "reconstruct(numbers([0 9 0 0 0]), numbers([3 4 5 0 7]))", "[3 4 4 0 0]" },

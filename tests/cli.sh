@@ -90,7 +90,7 @@ expect_run "an operation instead of a pipeline" 2 "" \
 expect_run "spaces around =" 2 "" "imgpar-run: s =: NAME=VALUE is one word, without spaces $hint" a.conf s = 3
 expect_run "a folder as -o" 2 "" "imgpar-run: -o . is a folder; of files -o './{name}.png' names what is written there" -e 1 -o .
 expect_run "a file without -o" 2 "" \
-    "imgpar-run: b.png: -o is missing: -o b.png writes it, -o OUT b.png reads it as \$1 $hint" -e 1 b.png
+    "imgpar-run: b.png: nothing reads it: \$1 in the text would, or -o OUT with it $hint" -e 1 b.png
 
 # What cannot both be meant.
 together() { # FIRST SECOND WHY

@@ -206,7 +206,7 @@ static int check_settings(const options *o)
         const char *word = o->words[i];
         if (setting_name_length(word) > 0) continue;
         if (!o->expression || !imgpar_path_format(word)) return usage("%s: NAME=VALUE is expected", word);
-        return usage("%s: -o is missing: -o %s writes it, -o OUT %s reads it as $1", word, word, word);
+        return usage("%s: nothing reads it: $1 in the text would, or -o OUT with it", word);
     }
     return check_given_once(o->words, o->n_words);
 }

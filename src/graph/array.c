@@ -191,6 +191,10 @@ IMGPAR_API void imgpar_array_release(imgpar_array *a)
 
 IMGPAR_API void imgpar_array_replace(imgpar_array **slot, imgpar_array *a)
 {
+    if (!slot) {
+        imgpar_array_release(a);
+        return;
+    }
     imgpar_array *old = *slot;
     *slot = a;
     imgpar_array_release(old);

@@ -38,6 +38,7 @@ static imgpar_status parse(imgpar_pipeline *p, const char *name, const char *tex
 IMGPAR_API imgpar_status imgpar_pipeline_parse(const char *name, const char *text, const char *folder,
                                                imgpar_pipeline **out)
 {
+    if (!out) return IMGPAR_E_ARGUMENT;
     *out = ip_zalloc(sizeof **out);
     if (!*out) return IMGPAR_E_HOST_MEMORY;
     (*out)->parsed = parse(*out, name, text, folder);
@@ -138,6 +139,7 @@ static imgpar_status unknown_param(imgpar_pipeline *p, const char *name)
 
 IMGPAR_API imgpar_status imgpar_pipeline_set(imgpar_pipeline *p, const char *name, const char *value)
 {
+    if (!p) return IMGPAR_E_ARGUMENT;
     imgpar_status st = begin(p);
     if (st) return st;
     if (!name || !value) return ip_fail(&p->error, IMGPAR_E_ARGUMENT, "imgpar_pipeline_set: NULL is no text");
@@ -223,6 +225,7 @@ IMGPAR_API imgpar_status imgpar_pipeline_build(imgpar_pipeline *p, imgpar_contex
                                                size_t *n_arrays)
 {
     ip_outputs outputs = { 0 };
+    if (!p || !arrays || !n_arrays) return IMGPAR_E_ARGUMENT;
     *arrays = NULL;
     *n_arrays = 0;
     imgpar_status st = check_and_build(p, ctx, NULL, &outputs);

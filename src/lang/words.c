@@ -198,11 +198,13 @@ IMGPAR_API int imgpar_word_get(size_t index, imgpar_word *out)
     return !ip_struct_out(out, &word, "word", "out", NULL);
 }
 
-IMGPAR_API const char *imgpar_name_elsewhere(const char *name) { return ip_operation_elsewhere(name); }
+IMGPAR_API const char *imgpar_name_elsewhere(const char *name) { return name ? ip_operation_elsewhere(name) : NULL; }
 
 IMGPAR_API size_t imgpar_near_names(const char *name, char *buf, size_t n)
 {
-    if (n == 0) return 0;
+    if (n == 0 || !buf) return 0;
+    buf[0] = '\0';
+    if (!name) return 0;
     ip_op_near(name, buf, n);
     size_t used = strlen(buf);
     for (int i = 0; i < N_WORDS; i++) {

@@ -320,6 +320,18 @@ static imgpar_status check_invertible(const imgpar_array *node, ip_error *err)
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the matrix has no inverse: its determinant is %g", name, determinant);
 }
 
+static imgpar_status check_one_shape(const imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type, *b = &node->inputs[1]->type;
+    char text_a[96], text_b[96];
+    bool is_alike = a->rank == b->rank;
+    for (int k = 0; is_alike && k < a->rank; k++)
+        is_alike = a->shape[k] == b->shape[k];
+    if (is_alike) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, b is %s; they must have one shape", node->op->info.name,
+                   ip_type_text(a, text_a), ip_type_text(b, text_b));
+}
+
 /* Two arrays have one shape and, where both have a white, the same. */
 static imgpar_status check_alike(const imgpar_array *node, ip_error *err)
 {
@@ -327,14 +339,9 @@ static imgpar_status check_alike(const imgpar_array *node, ip_error *err)
     const ip_type *a = &node->inputs[0]->type, *b = &node->inputs[1]->type;
     const char *name = node->op->info.name;
     const bool is_ssim = strcmp(name, "ssim") == 0;
-    char text_a[96], text_b[96];
+    char text_a[96];
     int64_t dims[4];
-    bool is_alike = a->rank == b->rank;
-    for (int k = 0; is_alike && k < a->rank; k++)
-        is_alike = a->shape[k] == b->shape[k];
-    if (!is_alike)
-        return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, b is %s; they must have one shape", name,
-                       ip_type_text(a, text_a), ip_type_text(b, text_b));
+    if (check_one_shape(node, err)) return err->status;
     if (a->white != b->white && a->white > 0 && b->white > 0)
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: a has white %g, b has %g; depth() makes them alike", name, a->white,
                        b->white);
@@ -399,9 +406,10 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be of 1 channel and at least 2 x 2", name, input,
                        ip_type_text(a, text));
     case IP_NEEDS_KEYS: return check_keys(node, err);
+    case IP_NEEDS_ONE_SHAPE: return check_one_shape(node, err);
     case IP_NEEDS_ALIKE: return check_alike(node, err);
     case IP_NEEDS_ONE_CHANNEL:
-        if (a->rank >= 2 && dims[0] == 1 && dims[3] == 1) return IMGPAR_OK;
+        if (a->rank >= 2 && dims[0] == 1 && dims[3] <= 2) return IMGPAR_OK;
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be an image of 1 channel; gray() makes one", name,
                        input, ip_type_text(a, text));
     case IP_NEEDS_COLOUR:

@@ -117,7 +117,8 @@ typedef enum ip_needs {
     IP_NEEDS_IMAGE,
     IP_NEEDS_ONE_CHANNEL,
     IP_NEEDS_GRAY,
-    IP_NEEDS_KEYS,  /* of values and whole-number keys: the axes of the keys, and at most one more */
+    IP_NEEDS_KEYS, /* of values and whole-number keys: the axes of the keys, and at most one more */
+    IP_NEEDS_ONE_SHAPE,
     IP_NEEDS_ALIKE, /* two of one size, of as many channels and of one white */
     IP_NEEDS_COLOUR,
     IP_NEEDS_LEVELS,

@@ -125,6 +125,14 @@ imgpar_status ip_infer_linear(imgpar_array *node, ip_error *err)
 imgpar_status ip_infer_clamp(imgpar_array *node, ip_error *err) { return ip_infer_pixel(node, err); }
 
 /* Nothing is computed, so nothing is promoted: equal dtypes stay, and a literal that yes or no can hold bends to it. */
+imgpar_status ip_infer_overlay(imgpar_array *node, ip_error *err)
+{
+    double mask;
+    if (ip_array_is_number(node->inputs[2], &mask, NULL) && !(mask >= 0 && mask <= 1))
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "overlay: mask=%g: a number is a share, from 0 to 1", mask);
+    return ip_infer_pair(node, err);
+}
+
 imgpar_status ip_infer_select(imgpar_array *node, ip_error *err)
 {
     imgpar_status st = ip_infer_broadcast(node, 0, err);

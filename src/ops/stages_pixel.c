@@ -186,11 +186,18 @@ static ip_expr *overlay_floats(ip_lower *l, ip_expr *mask, double full)
 }
 
 /* Of a bool mask, of integers, and of others. */
+/* What of the mask shows nothing but top: of a plain number 1. */
+static double full_of_mask(const ip_lower *l)
+{
+    const imgpar_array *mask = l->node->inputs[2];
+    return ip_array_is_number(mask, NULL, NULL) ? 1 : ip_type_full(&mask->type);
+}
+
 static ip_expr *overlaid(ip_lower *l, ip_expr *base, ip_expr *top, ip_expr *mask)
 {
     if (mask->dtype == IMGPAR_BOOL)
         return ip_x_select(l->ir, mask, ip_lower_convert(l, l->dtype, top), ip_lower_convert(l, l->dtype, base));
-    const double full = ip_type_full(&l->node->inputs[2]->type);
+    const double full = full_of_mask(l);
     bool integers = !is_float(base->dtype) && !is_float(top->dtype) && !is_float(mask->dtype) && fmod(full, 2) == 1 &&
                     full <= 65535;
     if (!integers || ip_is_wide_integer(base->dtype) || ip_is_wide_integer(top->dtype) ||
@@ -208,7 +215,7 @@ static ip_expr *overlaid(ip_lower *l, ip_expr *base, ip_expr *top, ip_expr *mask
 static void shares_of(ip_lower *l, ip_expr *mask, ip_expr *shares[2])
 {
     imgpar_dtype f = ip_float_for_inputs(l->node);
-    const double full = ip_type_full(&l->node->inputs[2]->type);
+    const double full = full_of_mask(l);
     shares[1] = ip_x_cast(l->ir, f, mask);
     shares[0] = sub(l, number(l, f, full), shares[1]);
 }

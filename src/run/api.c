@@ -16,6 +16,7 @@
 /* The first array that is an error already, as a failure. */
 static imgpar_status check_arrays(imgpar_array *const *arrays, size_t n)
 {
+    if (n > 0 && !arrays) return IMGPAR_E_ARGUMENT;
     for (size_t k = 0; k < n; k++) {
         if (!arrays[k]) return IMGPAR_E_ARGUMENT;
         if (!arrays[k]->op) return arrays[k]->status;
@@ -437,6 +438,7 @@ static imgpar_status tell(const ip_error *err, char *message, size_t message_siz
 imgpar_status imgpar_probe_memory(const void *bytes, size_t n, imgpar_probe *out, char *message, size_t message_size)
 {
     ip_error err = { IMGPAR_OK, "" };
+    if (!bytes || !out) return IMGPAR_E_ARGUMENT;
     ip_read_options options = { .fail_on = IP_FAIL_ON_ERROR };
     ip_header header;
     imgpar_status st = ip_io_probe(bytes, n, "image", &options, &header, &err);
@@ -447,6 +449,7 @@ imgpar_status imgpar_probe_memory(const void *bytes, size_t n, imgpar_probe *out
 imgpar_status imgpar_probe_file(const char *path, imgpar_probe *out, char *message, size_t message_size)
 {
     ip_error err = { IMGPAR_OK, "" };
+    if (!path || !out) return IMGPAR_E_ARGUMENT;
     ip_read_options options = { .fail_on = IP_FAIL_ON_ERROR };
     ip_header header;
     ip_file file;

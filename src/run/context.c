@@ -293,6 +293,7 @@ const imgpar_device *imgpar_context_device_at(const imgpar_context *ctx, size_t 
 
 imgpar_status imgpar_device_list(imgpar_device ***out, size_t *n)
 {
+    if (!out || !n) return IMGPAR_E_ARGUMENT;
     imgpar_status st = ip_device_enumerate(out, n, NULL);
     if (!st) *(*out)[(*n)++] = ref_device;
     return st;
