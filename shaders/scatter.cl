@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums, or extremes, at given places. What stands before this text: SC_T, their type; SC_JOIN(a, b), what becomes of two;
- * SC_NOTHING, which changes nothing it is joined with.
+ * Sums, or extremes, at given places. What stands before this text: SC_T, their type; SC_JOIN(a, b), what becomes of
+ * two; SC_NOTHING, which changes nothing that it is joined with.
  *
  *     sc_add    a work-item sums a block of values into its part of the block's table: elements [j0, j1) of the result
  *     sc_sum    the blocks' sums in their order, onto the base; a work-item computes a run of elements
