@@ -6,7 +6,7 @@
  *     img_std(img)                  standard deviation of all elements (of the population)
  *     img_psnr(a, b [, peak])       10 log10(peak^2 / mean((a - b)^2)) in dB; Inf where a = b, NULL where that mean is
  *                                   NaN
- *     img_ssim(a, b [, border])     mean structural similarity, 1 where a = b
+ *     img_ssim(a, b [, edges])      mean structural similarity, 1 where a = b
  *     img_equal(a, b)               1 where size, channels, dtype and all elements are equal, else 0
  *     img_pixel(img, x, y [, channel])  a number; without channel of several channels a JSON array
  *     hamming(a, b)                 the number of bits in which two integers differ
@@ -15,7 +15,7 @@
  *     has none).
  * R2. ssim is that of Wang et al. 2004, in f64: a Gaussian window of 11x11 and sigma 1.5, C1 = (0.01 L)^2, C2 = (0.03
  * L)^2,
- *     L the white of a (of data the dtype's range, 1 for floats), over all channels. border 'valid', as in the authors'
+ *     L the white of a (of data the dtype's range, 1 for floats), over all channels. edges 'valid', as in the authors'
  *     ssim_index.m: only the pixels count whose window lies inside, which takes 11x11 pixels; 'reflect': edges are
  *     mirrored, and every pixel counts.
  * R3. peak is the white of a (of data the dtype's range, 1 for floats) unless given.
@@ -145,10 +145,12 @@ static const char ssim_text[] = /* %s: $1 as data, f64, 255 / L, and again */
 /* What is taken of the map s: all of it, or the pixels whose window lies inside. NULL: call has failed, or memory. */
 static char *ssim_pooling(ip_sql_call *call, const imgpar_info *info, int argc, sqlite3_value **argv)
 {
-    const char *border = argc > 2 ? (const char *)sqlite3_value_text(argv[2]) : "valid";
-    bool is_valid = border && strcmp(border, "valid") == 0;
-    if (!is_valid && (!border || strcmp(border, "reflect") != 0))
-        ip_sql_call_fail(call, SQLITE_ERROR, "border=%.40s is not one of valid, reflect", border ? border : "");
+    static const char name[] = "edges=";
+    const char *edges = argc > 2 ? (const char *)sqlite3_value_text(argv[2]) : "valid";
+    if (edges && strncmp(edges, name, sizeof name - 1) == 0) edges += sizeof name - 1;
+    bool is_valid = edges && strcmp(edges, "valid") == 0;
+    if (!is_valid && (!edges || strcmp(edges, "reflect") != 0))
+        ip_sql_call_fail(call, SQLITE_ERROR, "edges=%.40s is not one of valid, reflect", edges ? edges : "");
     else if (is_valid && (info->width < SSIM_WINDOW || info->height < SSIM_WINDOW))
         ip_sql_call_fail(call, SQLITE_ERROR,
                          "the window of %dx%d does not fit the image of %lldx%lld; with the third argument "

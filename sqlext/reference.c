@@ -48,9 +48,9 @@ static const ip_sql_entry entries[] = {
       "a (of data the range "
       "of its dtype, 1 for floats) unless given; infinite where a = b, NULL with NaN",
       "img_psnr(img, jpeg(img, 50)) > 20" },
-    { "function", "img_ssim", "a, b [, border]",
-      "mean structural similarity (Wang et al. 2004, windows of 11x11 that lie inside; border 'reflect' mirrors the "
-      "edges); 1 where a = b. "
+    { "function", "img_ssim", "a, b [, edges]",
+      "mean structural similarity (Wang et al. 2004, windows of 11x11 that lie inside; edges 'reflect' mirrors "
+      "them); 1 where a = b. "
       "The mean over pixels and channels of (2 ma mb + C1)(2 sab + C2) / ((ma^2 + mb^2 + C1)(sa + sb + C2)): means m, "
       "variances s and "
       "covariance sab under a Gaussian of sigma 1.5, C1 = (0.01 L)^2, C2 = (0.03 L)^2, L the white of a (of data "

@@ -78,7 +78,8 @@ static const struct {
     { "SELECT * FROM histogram(" GRAY ", 4, -1, 9, 9)", "histogram(): lo=9 is not below hi=9" },
     { "SELECT img_ssim(" GRAY ", " GRAY ")", "img_ssim(): the window of 11x11 does not fit the image of 4x3; with the "
                                              "third argument 'reflect' its edges are mirrored" },
-    { "SELECT img_ssim(" GRAY ", " GRAY ", 'wrap')", "img_ssim(): border=wrap is not one of valid, reflect" },
+    { "SELECT img_ssim(" GRAY ", " GRAY ", 'edges=wrap')", "img_ssim(): edges=wrap is not one of valid, reflect" },
+    { "SELECT img_ssim(" GRAY ", " GRAY ", 'wrap')", "img_ssim(): edges=wrap is not one of valid, reflect" },
     { "SELECT img_psnr(" GRAY ", " GRAY ", 1e999)", "img_psnr(): peak=Inf is not finite" },
     { "SELECT * FROM histogram(7)", "histogram(): argument 1 is a number, not an image" },
     { "SELECT img_setting('colour', 'red')", "img_setting(): there is no setting \"colour\"; there are device, "

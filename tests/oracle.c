@@ -511,6 +511,6 @@ bool oracle_answer(const call *c, picture *out)
     oracle_fn answer = oracle_find(c->op);
     if (answer) answer(c, out);
     if (answer && weighs_by_alpha(c)) weigh_by_alpha(c, answer, out);
-    if (answer && strcmp(rule_of(c), "stays") == 0) keep_alpha(c, out);
+    if (answer && strncmp(rule_of(c), "stays", 5) == 0) keep_alpha(c, out);
     return answer != NULL;
 }

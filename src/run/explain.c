@@ -25,14 +25,15 @@ typedef struct explaining {
 } explaining;
 
 /* Which devices would compute it; nothing where the context's one does. */
-static imgpar_status explain_devices(const explaining *x, imgpar_array *const *arrays, size_t n, ip_str *out,
-                                     ip_error *err)
+static imgpar_status explain_devices(const explaining *x, const ip_compile_options *options,
+                                     imgpar_array *const *arrays, size_t n, ip_str *out, ip_error *err)
 {
     if (x->is_interpreted)
         ip_str_append(
             out, "devices: none, the reference interpreter computes stage by stage; a device would have these kernels");
     else if (x->ctx->devices.n > 1)
-        return ip_share_explain(x->ctx, &(ip_request){ .arrays = arrays, .n = n }, out, err);
+        return ip_share_explain(x->ctx, &(ip_request){ .arrays = arrays, .n = n, .choices = options->choices }, out,
+                                err);
     return IMGPAR_OK;
 }
 
@@ -42,7 +43,7 @@ static imgpar_status explain_graph(const explaining *x, const ip_compile_options
     ip_plan *plan = NULL;
     ip_str sharing = IP_STR_INIT;
     imgpar_status st = ip_compile(arrays, n, options, &plan, err);
-    if (!st && !options->is_step) st = explain_devices(x, arrays, n, &sharing, err);
+    if (!st && !options->is_step) st = explain_devices(x, options, arrays, n, &sharing, err);
     for (int k = 0; !st && k < plan->n_kernels; k++)
         ip_opaque_explain(ip_context_blas(x->ctx), x->ctx->device, &plan->kernels[k]);
     if (!st) st = ip_plan_explain(plan, x->format, sharing.text, text, err);
