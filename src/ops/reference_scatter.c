@@ -19,6 +19,7 @@ static void join(ip_scatter_fold fold, imgpar_dtype dtype, unsigned char *to, co
     double d[2];
     int64_t i[2];
     uint64_t u[2];
+    int32_t s[2];
     const bool sums = fold == IP_SCATTER_SUM;
     switch (dtype) {
     case IMGPAR_F32:
@@ -32,6 +33,12 @@ static void join(ip_scatter_fold fold, imgpar_dtype dtype, unsigned char *to, co
         memcpy(&d[1], from, 8);
         d[0] = sums ? d[0] + d[1] : TAKES(fold, d[0], d[1]) ? d[1] : d[0];
         memcpy(to, &d[0], 8);
+        break;
+    case IMGPAR_I32: /* extremes only */
+        memcpy(&s[0], to, 4);
+        memcpy(&s[1], from, 4);
+        s[0] = TAKES(fold, s[0], s[1]) ? s[1] : s[0];
+        memcpy(to, &s[0], 4);
         break;
     case IMGPAR_I64:
         memcpy(&i[0], to, 8);
@@ -55,9 +62,11 @@ static void clear(ip_scatter_fold fold, imgpar_dtype dtype, unsigned char *to, i
     const double nan_d = NAN;
     const int64_t signed_end = fold == IP_SCATTER_MIN ? INT64_MAX : INT64_MIN;
     const uint64_t unsigned_end = fold == IP_SCATTER_MIN ? UINT64_MAX : 0;
+    const int32_t short_end = fold == IP_SCATTER_MIN ? INT32_MAX : INT32_MIN;
     const void *nothing = dtype == IMGPAR_F32   ? (const void *)&nan_f
                           : dtype == IMGPAR_F64 ? (const void *)&nan_d
                           : dtype == IMGPAR_I64 ? (const void *)&signed_end
+                          : dtype == IMGPAR_I32 ? (const void *)&short_end
                                                 : (const void *)&unsigned_end;
     for (int64_t k = 0; k < n && fold != IP_SCATTER_SUM; k++)
         memcpy(to + (size_t)k * facts->size_bytes, nothing, facts->size_bytes);

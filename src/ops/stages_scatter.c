@@ -103,7 +103,7 @@ static const ip_opaque_kind kind = { .name = "scatter",
 /* What is added where, all of it stages. */
 typedef struct scattering {
     ip_stage *indices, *values, *base; /* i32; of dtype; base NULL: zeros */
-    imgpar_dtype dtype;                /* f32 f64 i64 u64 */
+    imgpar_dtype dtype;                /* f32 f64 i64 u64; of extremes i32, too */
     int64_t n, rows, width;
     ip_scatter_fold fold;
     bool one_value;
@@ -116,18 +116,20 @@ static const char *defines_of(ip_scatter_fold fold, imgpar_dtype dtype)
 #define LESSER "#define SC_JOIN(a, b) ((a) != (a) || (b) < (a) ? (b) : (a))\n"
 #define LARGER "#define SC_JOIN(a, b) ((a) != (a) || (b) > (a) ? (b) : (a))\n"
 #define SUM "#define SC_JOIN(a, b) ((a) + (b))\n#define SC_NOTHING 0\n"
-    enum { FLOAT, DOUBLE, SIGNED, UNSIGNED, N_TYPES };
+    enum { FLOAT, DOUBLE, SIGNED, UNSIGNED, INT_32, N_TYPES };
     static const char *const texts[][N_TYPES] = {
         [IP_SCATTER_SUM] = { "#define SC_T float\n" SUM, "#define SC_T double\n" SUM, "#define SC_T ulong\n" SUM,
-                             "#define SC_T ulong\n" SUM },
+                             "#define SC_T ulong\n" SUM, NULL },
         [IP_SCATTER_MIN] = { "#define SC_T float\n#define SC_NOTHING NAN\n" LESSER,
                              "#define SC_T double\n#define SC_NOTHING ((double)NAN)\n" LESSER,
                              "#define SC_T long\n#define SC_NOTHING LONG_MAX\n" LESSER,
-                             "#define SC_T ulong\n#define SC_NOTHING ULONG_MAX\n" LESSER },
+                             "#define SC_T ulong\n#define SC_NOTHING ULONG_MAX\n" LESSER,
+                             "#define SC_T int\n#define SC_NOTHING INT_MAX\n" LESSER },
         [IP_SCATTER_MAX] = { "#define SC_T float\n#define SC_NOTHING NAN\n" LARGER,
                              "#define SC_T double\n#define SC_NOTHING ((double)NAN)\n" LARGER,
                              "#define SC_T long\n#define SC_NOTHING LONG_MIN\n" LARGER,
-                             "#define SC_T ulong\n#define SC_NOTHING 0\n" LARGER },
+                             "#define SC_T ulong\n#define SC_NOTHING 0\n" LARGER,
+                             "#define SC_T int\n#define SC_NOTHING INT_MIN\n" LARGER },
     };
 #undef LESSER
 #undef LARGER
@@ -135,6 +137,7 @@ static const char *defines_of(ip_scatter_fold fold, imgpar_dtype dtype)
     return texts[fold][dtype == IMGPAR_F32   ? FLOAT
                        : dtype == IMGPAR_F64 ? DOUBLE
                        : dtype == IMGPAR_I64 ? SIGNED
+                       : dtype == IMGPAR_I32 ? INT_32
                                              : UNSIGNED];
 }
 
@@ -158,6 +161,13 @@ static imgpar_dtype sum_dtype(imgpar_dtype dtype)
     const ip_dtype_facts *facts = ip_dtype(dtype);
     if (facts->is_float) return dtype == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32;
     return dtype == IMGPAR_U64 ? IMGPAR_U64 : IMGPAR_I64;
+}
+
+/* In what their extremes are taken. */
+static imgpar_dtype extreme_dtype(imgpar_dtype dtype)
+{
+    const ip_dtype_facts *facts = ip_dtype(dtype);
+    return !facts->is_float && facts->maximum <= INT32_MAX ? IMGPAR_I32 : sum_dtype(dtype);
 }
 
 /* Input k as dtype, rounded to nearest and saturated. */
@@ -207,7 +217,8 @@ ip_stage *ip_stages_scatter(ip_lower *l)
 {
     const ip_type *base = &l->node->inputs[0]->type, *values = &l->node->inputs[2]->type;
     scattering s = { .fold = (ip_scatter_fold)l->node->op->variant,
-                     .dtype = sum_dtype(base->dtype),
+                     .dtype =
+                         l->node->op->variant == IP_SCATTER_SUM ? sum_dtype(base->dtype) : extreme_dtype(base->dtype),
                      .n = ip_type_count(&l->node->inputs[1]->type),
                      .rows = base->shape[0] };
     int64_t m = ip_type_count(base);
