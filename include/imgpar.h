@@ -553,8 +553,8 @@ IMGPAR_API imgpar_array *imgpar_map_array(imgpar_x x);
 
 /* The elements of an array, which the map keeps alive. */
 IMGPAR_API imgpar_x imgpar_x_array(imgpar_map *map, imgpar_array *a);
-/* A literal: whole ones bend to the dtype they meet; others make integers f32, of 32 and 64 bits
- * f64, as 2.0 does in text. */
+/* A literal: whole ones bend to the dtype they meet; others make integers f32, but u32, i64
+ * and u64 f64, as 2.0 does in text. */
 IMGPAR_API imgpar_x imgpar_x_whole(imgpar_map *map, int64_t value);
 IMGPAR_API imgpar_x imgpar_x_number(imgpar_map *map, double value);
 /* The position of each element of like along an axis of its shape (-1: the last), i32. */

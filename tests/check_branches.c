@@ -190,6 +190,57 @@ START_TEST(only_the_side_that_is_taken_is_launched)
 }
 END_TEST
 
+/* Loops near branches, and the same with selects, which launch as many kernels at least. */
+#define LOOP(OF) "iterate(" OF ", 9, q -> blur(q, 1), until=q -> maxval(q) < 1, check=1)"
+static const struct {
+    const char *text, *as;
+} loops_once[] = {
+    /* of a loop that starts from a branch */
+    { "b = mean(" LOOP("$1") ") > 10 ? invert($1) : median($1, 5)\n" LOOP("b"),
+      "b = mean(" LOOP("$1") ") + x * 0 > 10 ? invert($1) : median($1, 5)\n" LOOP("b") },
+    /* a condition of a step that no step changes */
+    { "iterate($1, 12, p -> mean(" LOOP("$1") ") > 10 ? invert(p) : median(p, 5))",
+      "iterate($1, 12, p -> mean(" LOOP("$1") ") + x * 0 > 10 ? invert(p) : median(p, 5))" },
+    /* a condition and a side of one loop */
+    { "(p, n) = iterate(($1, 0), 9, (p, n) -> (blur(p, 1), n + 1), until=(p, n) -> maxval(p) < 1, check=1)\n"
+      "n > 5 ? invert(p) : median(p, 5)",
+      "(p, n) = iterate(($1, 0), 9, (p, n) -> (blur(p, 1), n + 1), until=(p, n) -> maxval(p) < 1, check=1)\n"
+      "n + x * 0 > 5 ? invert(p) : median(p, 5)" },
+    { "b = scan($1, 0, (p, q) -> max(p, q))\nmean(b) > 10 ? blur($1, 1) : median($1, 5)",
+      "b = scan($1, 0, (p, q) -> max(p, q))\nmean(b) + x * 0 > 10 ? blur($1, 1) : median($1, 5)" },
+};
+
+START_TEST(no_loop_is_run_twice)
+{
+    enum { OWN = 4 }; /* kernels of a condition by itself */
+    size_t n;
+    imgpar_info info;
+    imgpar_counters done, as_select;
+    free(compute(loops_once[_i].text, &n, &info, &done));
+    free(compute(loops_once[_i].as, &n, &info, &as_select));
+    ck_assert_msg(done.kernels <= as_select.kernels + OWN, "%s: %d kernels, %d as a select", loops_once[_i].text,
+                  (int)done.kernels, (int)as_select.kernels);
+    expect_same(loops_once[_i].text, loops_once[_i].as);
+}
+END_TEST
+
+START_TEST(many_small_branches_stay_selects)
+{
+    enum { MANY = 400 };
+    static char text[MANY * 64];
+    int length = snprintf(text, sizeof text, "a = crop($1, 0, 0, 32, 32)\nm = mean(a)\nv0 = a + 0\n");
+    for (int k = 0; k < MANY; k++)
+        length +=
+            snprintf(text + length, sizeof text - (size_t)length, "v%d = m > %d ? v%d + 1 : v%d\n", k + 1, k, k, k);
+    snprintf(text + length, sizeof text - (size_t)length, "v%d", MANY);
+    size_t n;
+    imgpar_info info;
+    imgpar_counters done;
+    free(compute(text, &n, &info, &done));
+    ck_assert_uint_eq(done.evaluations, 1);
+}
+END_TEST
+
 /* A file that only the other side needs: neither decoded nor, where it is damaged, complained of. */
 START_TEST(the_other_side_is_not_decoded)
 {
@@ -273,6 +324,8 @@ int main(void)
     tcase_add_loop_test(t, steps_of_loops_take_sides_as_selects_do, 0,
                         N_SELECTORS * (int)(sizeof loops / sizeof *loops));
     tcase_add_loop_test(t, only_the_side_that_is_taken_is_launched, 0, (int)(sizeof counts / sizeof *counts));
+    tcase_add_loop_test(t, no_loop_is_run_twice, 0, (int)(sizeof loops_once / sizeof *loops_once));
+    tcase_add_test(t, many_small_branches_stay_selects);
     tcase_add_test(t, the_other_side_is_not_decoded);
     tcase_add_test(t, explaining_tells_of_both_sides);
     suite_add_tcase(s, t);

@@ -364,11 +364,13 @@ static imgpar_status check_keys(const imgpar_array *node, ip_error *err)
     if (ip_dtype(keys->dtype)->is_float)
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: keys is %s; it must be an integer; write cast(keys, i32)", name,
                        ip_dtype(keys->dtype)->name);
+    if (ip_type_count(keys) == 0)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: keys is %s, which has no elements", name, ip_type_text(keys, text_k));
     bool fits = values->rank == keys->rank || values->rank == keys->rank + 1;
     for (int k = 0; fits && k < keys->rank; k++)
         fits = values->shape[k] == keys->shape[k] || /* a map of keys, of one channel, for pixels of several */
                (k == keys->rank - 1 && k == values->rank - 1 && k >= 2 && keys->shape[k] == 1);
-    if (!fits || ip_type_count(keys) == 0)
+    if (!fits || ip_type_count(values) == 0)
         return ip_fail(err, IMGPAR_E_SHAPE,
                        "%s: values is %s, keys is %s; keys must have its axes, or all but the last", name,
                        ip_type_text(values, text_v), ip_type_text(keys, text_k));
@@ -409,6 +411,9 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     case IP_NEEDS_ONE_SHAPE: return check_one_shape(node, err);
     case IP_NEEDS_ALIKE: return check_alike(node, err);
     case IP_NEEDS_ONE_CHANNEL:
+        if (ip_type_count(a) == 0)
+            return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, which has no elements", name, input,
+                           ip_type_text(a, text));
         if (a->rank >= 2 && dims[0] == 1 && dims[3] <= 2) return IMGPAR_OK;
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be an image of 1 channel; gray() makes one", name,
                        input, ip_type_text(a, text));

@@ -124,7 +124,6 @@ imgpar_status ip_infer_linear(imgpar_array *node, ip_error *err)
 
 imgpar_status ip_infer_clamp(imgpar_array *node, ip_error *err) { return ip_infer_pixel(node, err); }
 
-/* Nothing is computed, so nothing is promoted: equal dtypes stay, and a literal that yes or no can hold bends to it. */
 imgpar_status ip_infer_overlay(imgpar_array *node, ip_error *err)
 {
     double mask;
@@ -133,6 +132,7 @@ imgpar_status ip_infer_overlay(imgpar_array *node, ip_error *err)
     return ip_infer_pair(node, err);
 }
 
+/* Nothing is computed, so nothing is promoted: equal dtypes stay, and a literal that yes or no can hold bends to it. */
 imgpar_status ip_infer_select(imgpar_array *node, ip_error *err)
 {
     imgpar_status st = ip_infer_broadcast(node, 0, err);

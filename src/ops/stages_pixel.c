@@ -185,7 +185,6 @@ static ip_expr *overlay_floats(ip_lower *l, ip_expr *mask, double full)
     return ip_x_fma(l->ir, float_in(l, 1, f), m, base);
 }
 
-/* Of a bool mask, of integers, and of others. */
 /* What of the mask shows nothing but top: of a plain number 1. */
 static double full_of_mask(const ip_lower *l)
 {
@@ -193,6 +192,7 @@ static double full_of_mask(const ip_lower *l)
     return ip_array_is_number(mask, NULL, NULL) ? 1 : ip_type_full(&mask->type);
 }
 
+/* Of a bool mask, of integers, and of others. */
 static ip_expr *overlaid(ip_lower *l, ip_expr *base, ip_expr *top, ip_expr *mask)
 {
     if (mask->dtype == IMGPAR_BOOL)

@@ -14,6 +14,8 @@
 #include "base/dtype.h"
 #include "base/integers.h"
 
+#include <math.h>
+
 /* Work-items for each compute unit that share the blocks, and that sum them; elements that one sums at least. */
 enum { CPU_ITEMS = 1, GPU_ITEMS = 64, GPU_GROUP = 64, LEAST_ELEMENTS = 64 };
 
@@ -170,8 +172,8 @@ static imgpar_dtype extreme_dtype(imgpar_dtype dtype)
     return !facts->is_float && facts->maximum <= INT32_MAX ? IMGPAR_I32 : sum_dtype(dtype);
 }
 
-/* Input k as dtype, rounded to nearest and saturated. */
-static ip_stage *input_as(ip_lower *l, int k, imgpar_dtype dtype, const char *note)
+/* Input k as dtype, rounded to nearest and saturated; NaN as a number, which may be infinite. */
+static ip_stage *input_as(ip_lower *l, int k, imgpar_dtype dtype, double of_nan, const char *note)
 {
     ip_stage *stage = l->in[k];
     ip_expr *at[4];
@@ -180,6 +182,8 @@ static ip_stage *input_as(ip_lower *l, int k, imgpar_dtype dtype, const char *no
         at[d] = ip_x_coord(l->ir, d, stage->dims[d]);
     ip_expr *x = ip_x_load(l->ir, stage, at, IP_BORDER_NONE, NULL);
     if (x->dtype == IMGPAR_BOOL) x = ip_x_cast(l->ir, IMGPAR_U8, x);
+    if (of_nan != 0 && ip_dtype(x->dtype)->is_float && !ip_dtype(dtype)->is_float)
+        x = ip_x_select(l->ir, ip_x_binary(l->ir, IP_X_EQ, x, x), x, ip_x_float(l->ir, x->dtype, of_nan));
     return ip_lower_stage_sized(l, stage->dims, dtype, ip_x_saturate(l->ir, dtype, x), note);
 }
 
@@ -222,12 +226,14 @@ ip_stage *ip_stages_scatter(ip_lower *l)
                      .n = ip_type_count(&l->node->inputs[1]->type),
                      .rows = base->shape[0] };
     int64_t m = ip_type_count(base);
+    /* that counts for nothing */
+    const double of_nan = s.fold == IP_SCATTER_MIN ? INFINITY : s.fold == IP_SCATTER_MAX ? -INFINITY : 0;
     if (s.n == 0 || m == 0) return ip_lower_map(l, ip_lower_value(l, 0));
     s.width = m / s.rows;
     s.one_value = ip_type_count(values) == 1 && s.n * s.width > 1;
-    s.base = input_as(l, 0, s.dtype, "folded in a wide dtype");
-    s.indices = input_as(l, 1, IMGPAR_I32, "indices");
-    s.values = input_as(l, 2, s.dtype, "values that are folded");
+    s.base = input_as(l, 0, s.dtype, 0, "folded in a wide dtype");
+    s.indices = input_as(l, 1, IMGPAR_I32, 0, "indices");
+    s.values = input_as(l, 2, s.dtype, of_nan, "values that are folded");
     for (int d = 0; d < 4; d++)
         s.dims[d] = l->dims[d];
     if (!s.base || !s.indices || !s.values) return NULL;

@@ -115,13 +115,11 @@ static imgpar_status leave(deciding *d, imgpar_array *node, ip_error *err)
     return st;
 }
 
-/* The undecided branches that are reached without passing a side of one. */
-static imgpar_status find_open(deciding *d, ip_error *err)
+/* From what is on the stack on: the undecided branches that are reached without passing a side of one. */
+static imgpar_status walk_on(deciding *d, ip_error *err)
 {
     ip_walk *w = &d->walk;
     imgpar_status st = IMGPAR_OK;
-    for (size_t k = d->graph->n; !st && k-- > 0;) /* the first one is on top */
-        st = ip_walk_push(w, d->graph->arrays[k], false, err);
     while (!st && w->depth > 0) {
         imgpar_array *node = w->stack[--w->depth].node;
         bool first = false;
@@ -137,6 +135,14 @@ static imgpar_status find_open(deciding *d, ip_error *err)
         if (!st) st = ip_walk_push_all(w, inputs, n_inputs, err);
     }
     return st;
+}
+
+static imgpar_status find_open(deciding *d, ip_error *err)
+{
+    imgpar_status st = IMGPAR_OK;
+    for (size_t k = d->graph->n; !st && k-- > 0;) /* the first one is on top */
+        st = ip_walk_push(&d->walk, d->graph->arrays[k], false, err);
+    return st ? st : walk_on(d, err);
 }
 
 /* ---- what a branch is worth ------------------------------------------------------------------------------ */
@@ -281,6 +287,23 @@ static imgpar_status hold_shared(const deciding *d, const ip_walk *rest, uint64_
     return st;
 }
 
+/* Appends to *held what the rest needs of the loops in it: one run of a loop makes all that comes of it. */
+static imgpar_status hold_of_loops(const ip_walk *rest, ip_loop_values *held, ip_error *err)
+{
+    imgpar_status st = IMGPAR_OK;
+    const size_t n = held->n;
+    for (size_t k = 0; !st && k < rest->size; k++) {
+        imgpar_array *node = rest->seen[k].node;
+        bool is_of_one = false, is_held = false;
+        for (size_t i = 0; i < n && node && node->loop; i++) {
+            is_of_one |= held->nodes[i]->loop == node->loop;
+            is_held |= held->nodes[i] == node;
+        }
+        if (is_of_one && !is_held && !ip_array_has_value(node)) st = ip_loops_hold(held, node, err);
+    }
+    return st;
+}
+
 /* Whether a branch's condition and the rest are made of the same dear rows. */
 static imgpar_status shares_work(const deciding *d, imgpar_array *branch, bool *shares, ip_error *err)
 {
@@ -298,22 +321,22 @@ static imgpar_status shares_work(const deciding *d, imgpar_array *branch, bool *
 
 /* ---- deciding ------------------------------------------------------------------------------- */
 
-/* Of the open branches those that are worth it stay; the others are listed as such that stay selects. */
-static imgpar_status decline(deciding *d, ip_choices *choices, ip_error *err)
+/* Of the open branches from *from on those that are worth it stay; the others are listed as such that stay selects, and
+ * what is below their sides is looked at in their place. */
+static imgpar_status decline(deciding *d, size_t *from, ip_choices *choices, ip_error *err)
 {
     imgpar_status st = IMGPAR_OK;
-    size_t n = 0;
-    for (size_t k = 0; !st && k < d->n_open; k++) {
+    const size_t end = d->n_open;
+    for (; !st && *from < end; ++*from) {
+        imgpar_array *branch = d->open[*from];
         bool worth = false, shares = false;
-        st = is_worth(d, d->open[k], &worth, err);
-        if (!st && worth && !d->keeps) st = shares_work(d, d->open[k], &shares, err);
-        if (worth && !shares)
-            d->open[n++] = d->open[k];
-        else if (!st)
-            st = ip_choices_add(choices, d->open[k], 0, err);
+        st = is_worth(d, branch, &worth, err);
+        if (!st && worth && !d->keeps) st = shares_work(d, branch, &shares, err);
+        if (st || (worth && !shares)) continue;
+        st = ip_choices_add(choices, branch, 0, err);
+        if (!st) st = ip_walk_push_all(&d->walk, branch->inputs + 1, branch->n_inputs - 1, err);
     }
-    d->n_open = n;
-    return st;
+    return st ? st : walk_on(d, err);
 }
 
 static void drop_declined(ip_choices *choices)
@@ -324,21 +347,23 @@ static void drop_declined(ip_choices *choices)
     choices->n = n;
 }
 
-/* Branches that are worth deciding and have no such branch below their conditions. Several rounds: what stays a select
- * shows what is below its sides. */
+/* Branches that are worth deciding and have no such branch below their conditions. Once more where some stay selects:
+ * what is above those has marks of branches that are none. */
 static imgpar_status find_ready(deciding *d, const ip_branching *graph, ip_choices *choices, bool keeps, ip_error *err)
 {
     imgpar_status st = IMGPAR_OK;
     for (bool again = true; !st && again;) {
         const size_t n_listed = choices->n;
+        size_t from = 0;
         deciding_free(d);
         *d = (deciding){ .graph = graph, .choices = choices, .keeps = keeps };
         st = find_open(d, err);
-        if (!st) st = decline(d, choices, err);
+        while (!st && from < d->n_open)
+            st = decline(d, &from, choices, err);
         again = choices->n > n_listed;
     }
     size_t n_ready = 0;
-    for (size_t k = 0; k < d->n_open; k++)
+    for (size_t k = 0; !st && k < d->n_open; k++)
         if (!(ip_walk_note(&d->walk, d->open[k]->inputs[0])->mark & HAS_BRANCH)) d->open[n_ready++] = d->open[k];
     d->n_open = n_ready;
     return st;
@@ -369,6 +394,7 @@ static imgpar_status keep_shared(imgpar_context *ctx, const deciding *d, ip_loop
     ip_walk rest = { 0 };
     imgpar_status st = walk_rest(d, &rest, err);
     if (!st) st = hold_shared(d, &rest, kept_bytes(ctx), held, err);
+    if (!st) st = hold_of_loops(&rest, held, err);
     for (size_t k = 0; !st && k < held->n; k++)
         if (ip_walk_was_met(&rest, held->nodes[k])) st = ip_loops_hold(kept, held->nodes[k], err);
     ip_walk_free(&rest);

@@ -511,7 +511,7 @@ static void announce(const evaluation *e, const ip_request *q)
 
 /* ---- the door ---------------------------------------------------------------------------------------- */
 
-/* may_keep: no loop had to be run for it, no value within the graph is held for it, and no branch had to be decided. */
+/* may_keep: no loop had to be run for it, no value within the graph is held for it, and it decided no branch. */
 static imgpar_status run_alone(imgpar_context *ctx, ip_request *q, bool may_keep, ip_value **values, ip_error *err)
 {
     evaluation *e = planned_for(q);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From arrays to values: loops first, then compile, decode, upload, launch. The one
+ * From arrays to values: branches, then loops, then compile, decode, upload, launch. The one
  * door to all of it.
  */
 #ifndef IP_RUN_EVALUATE_H

@@ -187,12 +187,17 @@ static bool is_made_alone(const imgpar_array *node)
     return s && (s->kind == IP_SOURCE_FILE || s->kind == IP_SOURCE_BLOB || s->kind == IP_SOURCE_KERNEL);
 }
 
-/* The loops, decoded files and kernels of the user that a step reads and does not change. */
-static imgpar_status find_unchanged(const ip_loop *loop, const ip_choices *choices, ip_loop_values *out, ip_error *err)
+/* The loops, decoded files and kernels of the user that a step reads and does not change; of branches, if there are
+ * any, those that their conditions read. */
+static imgpar_status find_unchanged(const ip_loop *loop, imgpar_array *const *branches, size_t n_branches,
+                                    const ip_choices *choices, ip_loop_values *out, ip_error *err)
 {
+
     ip_walk all = { 0 }, step = { 0 };
     imgpar_status st = find_changing(&all, loop, err);
-    if (!st) st = push_step(&step, loop, err);
+    for (size_t k = 0; !st && k < n_branches; k++)
+        st = ip_walk_push(&step, branches[k]->inputs[0], false, err);
+    if (!st && n_branches == 0) st = push_step(&step, loop, err);
     while (!st && step.depth > 0) {
         imgpar_array *node = step.stack[--step.depth].node;
         bool first = false, changes = ip_walk_note(&all, node)->mark;
@@ -240,6 +245,7 @@ typedef struct looping {
     ip_step test;       /* until */
     variant variants[MOST_VARIANTS];
     int n_variants;
+    ip_loop_values held; /* what conditions of branches read and no step changes */
 } looping;
 
 static ip_computing computing(const looping *l) { return l->use_ref ? IP_BY_REF : IP_BY_DEVICE; }
@@ -277,12 +283,11 @@ static imgpar_status run_iteration(looping *l, ip_step *step, ip_value **values,
     return st;
 }
 
-/* Evaluates what no step changes; it keeps its values until ip_loops_release(). */
-static imgpar_status hold_unchanged(const looping *l, variant *v, ip_error *err)
+/* Evaluates what was found that no step changes; it keeps its values until ip_loops_release(). */
+static imgpar_status compute_held(const looping *l, const ip_loop_values *held, ip_error *err)
 {
-    ip_loop_values *held = &v->held;
-    imgpar_status st = find_unchanged(l->loop, &v->choices, held, err);
-    if (st || held->n == 0) return st;
+    imgpar_status st = IMGPAR_OK;
+    if (held->n == 0) return st;
     ip_value **values = ip_zalloc(held->n * sizeof *values);
     st = values ? ip_evaluate(l->ctx, held->nodes, held->n, l->options, computing(l), values, err)
                 : ip_fail_memory(err, "running a loop");
@@ -317,7 +322,8 @@ static imgpar_status add_variant(looping *l, ip_choices takes, ip_error *err)
         .arrays = l->loop->next, .n = (size_t)n, .placeholders = l->loop->placeholder, .n_placeholders = n, .times = 1
     };
     v->several = v->step;
-    return hold_unchanged(l, v, err);
+    imgpar_status st = find_unchanged(l->loop, NULL, 0, &v->choices, &v->held, err);
+    return st ? st : compute_held(l, &v->held, err);
 }
 
 static ip_branching steps_of(const ip_loop *loop)
@@ -350,7 +356,8 @@ static imgpar_status choose_variant(looping *l, variant **out, ip_error *err)
     return IMGPAR_OK;
 }
 
-/* Whether steps have branches to decide. The placeholders have values. */
+/* Whether steps have branches to decide; then it holds what their conditions read and no step changes. The placeholders
+ * have values. */
 static imgpar_status find_branches(looping *l, ip_error *err)
 {
     imgpar_array **found = NULL;
@@ -358,8 +365,9 @@ static imgpar_status find_branches(looping *l, ip_error *err)
     const ip_branching steps = steps_of(l->loop);
     imgpar_status st = ip_branches_find(&steps, NULL, &found, &n, err);
     l->has_branches = n > 0;
+    if (!st && n > 0) st = find_unchanged(l->loop, found, n, NULL, &l->held, err);
     ip_free(found);
-    return st;
+    return st ? st : compute_held(l, &l->held, err);
 }
 
 /* Before the first step: who runs them, and how many at once. Of steps with branches each is run by itself. */
@@ -414,12 +422,13 @@ static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
     for (int k = 0; k < l->n_variants; k++)
         end_variant(&l->variants[k]);
     ip_step_end(&l->test);
+    ip_loops_release(&l->held);
     pthread_mutex_unlock(&loop->running);
     return st;
 }
 
 static imgpar_status run_loop(imgpar_context *ctx, imgpar_array *node, const imgpar_options *options, bool use_ref,
-                              ip_value **results, ip_error *err)
+                              const ip_choices *choices, ip_value **results, ip_error *err)
 {
     ip_loop *loop = node->loop;
     int n = loop->n_carried;
@@ -428,7 +437,7 @@ static imgpar_status run_loop(imgpar_context *ctx, imgpar_array *node, const img
         (ip_step){ .arrays = &loop->until, .n = 1, .placeholders = loop->placeholder, .n_placeholders = n, .times = 1 };
     ip_value **values = ip_zalloc((size_t)n * sizeof *values);
     imgpar_status st = values ? IMGPAR_OK : ip_fail_memory(err, "running a loop");
-    if (!st) st = ip_evaluate(ctx, node->inputs, (size_t)n, options, use_ref ? IP_BY_REF : IP_BY_DEVICE, results, err);
+    if (!st) st = ip_evaluate_decided(ctx, node->inputs, (size_t)n, options, computing(&l), choices, results, err);
     if (!st) st = run_steps(&l, values, err);
     for (int k = 0; st && k < n; k++) {
         ip_value_release(results[k]);
@@ -439,13 +448,13 @@ static imgpar_status run_loop(imgpar_context *ctx, imgpar_array *node, const img
 }
 
 /* Every projection of one loop gets its value from one run. */
-static imgpar_status run_found(imgpar_context *ctx, const imgpar_options *options, bool use_ref, ip_loop_values *out,
-                               size_t first, ip_error *err)
+static imgpar_status run_found(imgpar_context *ctx, const imgpar_options *options, bool use_ref,
+                               const ip_choices *choices, ip_loop_values *out, size_t first, ip_error *err)
 {
     ip_loop *loop = out->nodes[first]->loop;
     ip_value **results = ip_zalloc((size_t)loop->n_carried * sizeof *results);
     if (!results) return ip_fail_memory(err, "running a loop");
-    imgpar_status st = run_loop(ctx, out->nodes[first], options, use_ref, results, err);
+    imgpar_status st = run_loop(ctx, out->nodes[first], options, use_ref, choices, results, err);
     for (size_t k = first; !st && k < out->n; k++) {
         imgpar_array *node = out->nodes[k];
         if (node->loop != loop || out->values[k]) continue;
@@ -465,7 +474,7 @@ imgpar_status ip_loops_run(imgpar_context *ctx, imgpar_array *const *arrays, siz
     for (size_t k = 0; !st && k < out->n; k++) {
         if (!out->values[k]) /* one that was run since may have needed this one */
             out->values[k] = ip_array_pin(out->nodes[k]);
-        if (!out->values[k] && out->nodes[k]->loop) st = run_found(ctx, options, use_ref, out, k, err);
+        if (!out->values[k] && out->nodes[k]->loop) st = run_found(ctx, options, use_ref, choices, out, k, err);
     }
     return st;
 }
