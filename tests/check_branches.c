@@ -307,6 +307,12 @@ START_TEST(explaining_tells_of_both_sides)
     at = strstr(told, "loop 1: 30 steps; a step is\n");
     ck_assert_msg(at && strstr(at, "branch 1: where its condition does not"), "%s", told);
     imgpar_free(told);
+    /* the step of a loop within a step, with what the outer one carries */
+    told = explained("iterate($1, 20, p -> iterate(p, 20, q -> mean(p) > 100 ? erode(q, 3) : dilate(q, 3), "
+                     "until=q -> maxval(q) < 1), until=p -> maxval(p) < 1)",
+                     "text");
+    ck_assert_msg(strstr(told, "branch 1: where its condition does not"), "%s", told);
+    imgpar_free(told);
     told = explained("$1 > mean($1) ? $1[0, 1] : 3", "text");
     ck_assert_msg(!strstr(told, "branch"), "%s", told);
     imgpar_free(told);

@@ -534,6 +534,28 @@ START_TEST(sharpness_is_that_of_the_luminance)
 }
 END_TEST
 
+/* In the words of the row, not of those that it is made of. */
+static const struct {
+    const char *text, *why;
+} misshapen[] = {
+    { "cov(numbers([1 2 3]))", "cov: a is [3] f32; it must be a matrix, which reshape() makes" },
+    { "cov(zeros([0, 3]))", "cov: a is [0, 3] f32; it must be a matrix, which reshape() makes" },
+    { "kron(eye(2), ones([2 2 3]))", "kron: b is [2, 2, 3] f32; it must be a matrix" },
+    { "cdist(eye(2), eye(3))", "cdist: a is [2, 2] f32, b is [3, 3] f32; they must have as many columns" },
+    { "interp(numbers([5]), numbers([1 2]), numbers([1 2 3]))",
+      "interp: xs is [2] f32, ys is [3] f32; they must have as many elements, one at least" },
+};
+
+START_TEST(shapes_that_do_not_fit_are_told)
+{
+    imgpar_array *a = imgpar_apply(written_context, misshapen[_i].text, NULL, 0);
+    ck_assert_int_eq(imgpar_array_status(a), IMGPAR_E_SHAPE);
+    ck_assert_msg(strstr(imgpar_array_message(a), misshapen[_i].why) != NULL, "%s: %s", misshapen[_i].text,
+                  imgpar_array_message(a));
+    imgpar_array_release(a);
+}
+END_TEST
+
 int main(void)
 {
     enum { N_AXES = sizeof axes / sizeof *axes };
@@ -545,6 +567,7 @@ int main(void)
     tcase_add_loop_test(tc, steps_and_curves, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, blocks_of_products, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, covariances_and_distances, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, shapes_that_do_not_fit_are_told, 0, (int)(sizeof misshapen / sizeof *misshapen));
     tcase_add_loop_test(tc, figures_of_all_elements, 0, 2 * WRITTEN_DTYPES);
     tcase_add_test(tc, figures_of_numbers_among_others);
     tcase_add_loop_test(tc, masks_in_common, 0, WRITTEN_DTYPES);

@@ -354,6 +354,38 @@ static imgpar_status check_alike(const imgpar_array *node, ip_error *err)
     return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, which is no image", name, ip_type_text(a, text_a));
 }
 
+/* Every input is a matrix; has_columns: they have as many columns. */
+static imgpar_status check_matrices(const imgpar_array *node, bool has_columns, ip_error *err)
+{
+    const imgpar_op_info *info = &node->op->info;
+    const ip_type *first = &node->inputs[0]->type;
+    char text[96], text_first[96];
+    for (int k = 0; k < info->n_inputs; k++) {
+        const ip_type *type = &node->inputs[k]->type;
+        if (type->rank != 2 || ip_type_count(type) == 0)
+            return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be a matrix, which reshape() makes", info->name,
+                           info->input_names[k], ip_type_text(type, text));
+        if (has_columns && type->shape[1] != first->shape[1])
+            return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s; they must have as many columns", info->name,
+                           info->input_names[0], ip_type_text(first, text_first), info->input_names[k],
+                           ip_type_text(type, text));
+    }
+    return IMGPAR_OK;
+}
+
+/* The last two inputs tell of points: they have as many elements, and some. */
+static imgpar_status check_points(const imgpar_array *node, ip_error *err)
+{
+    const imgpar_op_info *info = &node->op->info;
+    const int n = info->n_inputs;
+    const ip_type *xs = &node->inputs[n - 2]->type, *ys = &node->inputs[n - 1]->type;
+    char text_x[96], text_y[96];
+    if (ip_type_count(xs) == ip_type_count(ys) && ip_type_count(xs) > 0) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s; they must have as many elements, one at least",
+                   info->name, info->input_names[n - 2], ip_type_text(xs, text_x), info->input_names[n - 1],
+                   ip_type_text(ys, text_y));
+}
+
 /* The last input has whole numbers for keys, and the axes of the first, or all of them but the last. */
 static imgpar_status check_keys(const imgpar_array *node, ip_error *err)
 {
@@ -408,6 +440,9 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be of 1 channel and at least 2 x 2", name, input,
                        ip_type_text(a, text));
     case IP_NEEDS_KEYS: return check_keys(node, err);
+    case IP_NEEDS_MATRICES: return check_matrices(node, false, err);
+    case IP_NEEDS_COLUMNS: return check_matrices(node, true, err);
+    case IP_NEEDS_POINTS: return check_points(node, err);
     case IP_NEEDS_ONE_SHAPE: return check_one_shape(node, err);
     case IP_NEEDS_ALIKE: return check_alike(node, err);
     case IP_NEEDS_ONE_CHANNEL:

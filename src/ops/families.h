@@ -122,6 +122,9 @@ typedef enum ip_needs {
     IP_NEEDS_ALIKE, /* two of one size, of as many channels and of one white */
     IP_NEEDS_COLOUR,
     IP_NEEDS_LEVELS,
+    IP_NEEDS_MATRICES, /* every input */
+    IP_NEEDS_COLUMNS,  /* the same, with as many columns */
+    IP_NEEDS_POINTS,   /* two last inputs of as many elements */
     IP_NEEDS_INVERTIBLE
 } ip_needs;
 typedef enum ip_norm { IP_NORM_L2, IP_NORM_L1, IP_NORM_MAX } ip_norm; /* the row's choices */

@@ -22,6 +22,8 @@ typedef struct explaining {
     const char *format;
     ip_compile_options options;
     bool is_interpreted;
+    imgpar_array **placeholders; /* of all loops: while a step runs those of the loops around it have values */
+    int n_placeholders;
 } explaining;
 
 /* Which devices would compute it; nothing where the context's one does. */
@@ -150,7 +152,10 @@ static imgpar_status explain_branching(const explaining *x, const ip_compile_opt
     o.choices = &choices;
     if (!st) st = explain_graph(x, &o, graph->arrays, graph->n, text, err);
     if (!st && choices.n > 0 && !is_format(x, "json"))
-        put_line(x, "branches are decided before the rest is planned; above is the plan where their conditions hold",
+        put_line(x,
+                 "branches are decided before the rest is planned, which gets what it shares with conditions from "
+                 "them; above is "
+                 "the plan where all conditions hold",
                  out);
     for (size_t k = 0; !st && k < choices.n; k++)
         st = explain_branch(x, options, graph, &choices, k, out, err);
@@ -210,7 +215,7 @@ static imgpar_status explain_loop(const explaining *x, const ip_loop *loop, int 
 {
     char *step = NULL, *condition = NULL;
     ip_str branches = IP_STR_INIT;
-    const ip_branching graph = { loop->next, (size_t)loop->n_carried, loop->placeholder, loop->n_carried };
+    const ip_branching graph = { loop->next, (size_t)loop->n_carried, x->placeholders, x->n_placeholders };
     ip_compile_options several = x->options, one = x->options;
     one.is_step = several.is_step = true;
     several.placeholders = loop->placeholder;
@@ -243,15 +248,29 @@ static imgpar_status explain_loop(const explaining *x, const ip_loop *loop, int 
     return st;
 }
 
-static imgpar_status explain_loops(const explaining *x, imgpar_array *const *arrays, size_t n, ip_str *out,
-                                   ip_error *err)
+static imgpar_status collect_placeholders(explaining *x, ip_loop *const *loops, size_t n_loops, ip_error *err)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < n_loops; k++)
+        n += (size_t)loops[k]->n_carried;
+    x->placeholders = n ? ip_alloc_array(n, sizeof *x->placeholders) : NULL;
+    if (n && !x->placeholders) return ip_fail_memory(err, "explaining");
+    for (size_t k = 0; k < n_loops; k++)
+        for (int i = 0; i < loops[k]->n_carried; i++)
+            x->placeholders[x->n_placeholders++] = loops[k]->placeholder[i];
+    return IMGPAR_OK;
+}
+
+static imgpar_status explain_loops(explaining *x, imgpar_array *const *arrays, size_t n, ip_str *out, ip_error *err)
 {
     ip_loop **loops = NULL;
     size_t n_loops = 0;
     imgpar_status st = ip_loops_find(arrays, n, &loops, &n_loops, err);
+    if (!st) st = collect_placeholders(x, loops, n_loops, err);
     for (size_t k = 0; !st && k < n_loops; k++)
         st = explain_loop(x, loops[k], (int)k + 1, out, err);
     ip_free(loops);
+    ip_free(x->placeholders);
     return st;
 }
 
