@@ -12,7 +12,8 @@
  * own.
  *
  * Graphs of files and blobs are planned anew, since much is decided by what is known of the file; so are graphs of
- * loops, of kernels of the user, of values that were kept within the graph, and large ones.
+ * loops, of branches that were decided, of kernels of the user, of values that were kept within the graph, and large
+ * ones.
  */
 #include "run/plans.h"
 
