@@ -16,12 +16,18 @@ imgpar_status ip_choices_add(ip_choices *choices, const imgpar_array *node, int 
     return IMGPAR_OK;
 }
 
+const ip_choice *ip_choices_find(const ip_choices *choices, const imgpar_array *node)
+{
+    if (!choices || !node->op || !(node->op->flags & IP_OP_BRANCH)) return NULL;
+    for (size_t k = 0; k < choices->n; k++)
+        if (choices->list[k].node == node) return &choices->list[k];
+    return NULL;
+}
+
 int ip_choices_taken(const ip_choices *choices, const imgpar_array *node)
 {
-    if (!choices || !node->op || !(node->op->flags & IP_OP_BRANCH)) return 0;
-    for (size_t k = 0; k < choices->n; k++)
-        if (choices->list[k].node == node) return choices->list[k].taken;
-    return 0;
+    const ip_choice *choice = ip_choices_find(choices, node);
+    return choice ? choice->taken : 0;
 }
 
 bool ip_choices_same(const ip_choices *a, const ip_choices *b)

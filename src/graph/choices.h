@@ -10,7 +10,7 @@
 
 typedef struct ip_choice {
     const imgpar_array *node; /* borrowed */
-    int taken;                /* the number of an input, above 0: input 0 is the condition */
+    int taken;                /* the number of an input, above 0: input 0 is the condition; 0: it stays a select */
 } ip_choice;
 
 typedef struct ip_choices {
@@ -19,7 +19,9 @@ typedef struct ip_choices {
 } ip_choices;
 
 imgpar_status ip_choices_add(ip_choices *choices, const imgpar_array *node, int taken, ip_error *err);
-/* 0: nothing was decided of the node. choices NULL is legal. */
+/* NULL: the node is not listed. choices NULL is legal. */
+const ip_choice *ip_choices_find(const ip_choices *choices, const imgpar_array *node);
+/* The same as the number of the input; 0: nothing was decided. */
 int ip_choices_taken(const ip_choices *choices, const imgpar_array *node);
 bool ip_choices_same(const ip_choices *a, const ip_choices *b);
 void ip_choices_free(ip_choices *choices);

@@ -26,6 +26,7 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/integers.h"
+#include "run/held.h"
 #include "run/value.h"
 #include "run/walk.h"
 
@@ -57,20 +58,13 @@ static void deciding_free(deciding *d)
     ip_free(d->open);
 }
 
-static bool is_listed(const ip_choices *choices, const imgpar_array *node)
-{
-    for (size_t k = 0; k < choices->n; k++)
-        if (choices->list[k].node == node) return true;
-    return false;
-}
-
 static bool is_open(const deciding *d, const imgpar_array *node)
 {
     return node->op->flags & IP_OP_BRANCH && ip_type_count(&node->inputs[0]->type) == 1 &&
-           ip_type_count(&node->type) > 1 && !is_listed(d->choices, node);
+           ip_type_count(&node->type) > 1 && !ip_choices_find(d->choices, node);
 }
 
-/* What of a node's inputs is read whatever its branches will be: from *first on, *n of them. */
+/* What of a node's inputs is read whatever sides will be taken: *n of them. */
 static imgpar_array *const *inputs_of(const deciding *d, const imgpar_array *node, int *n)
 {
     const int taken = ip_choices_taken(d->choices, node);
@@ -213,7 +207,7 @@ static bool is_tail(const imgpar_array *node)
     return is_small;
 }
 
-imgpar_status ip_branches_hold_heads(imgpar_array *const *branches, size_t n, ip_loop_values *held, ip_error *err)
+imgpar_status ip_branches_hold_heads(imgpar_array *const *branches, size_t n, ip_held *held, ip_error *err)
 {
     ip_walk w = { 0 };
     imgpar_status st = IMGPAR_OK;
@@ -224,14 +218,14 @@ imgpar_status ip_branches_hold_heads(imgpar_array *const *branches, size_t n, ip
         bool first = false;
         if (!ip_walk_meet(&w, node, &first)) st = ip_fail_memory(err, "deciding branches");
         if (st || !first || ip_array_has_value(node)) continue; /* the interpreter finds it */
-        st = is_tail(node) ? ip_walk_push_all(&w, node->inputs, node->n_inputs, err) : ip_loops_hold(held, node, err);
+        st = is_tail(node) ? ip_walk_push_all(&w, node->inputs, node->n_inputs, err) : ip_held_add(held, node, err);
     }
     ip_walk_free(&w);
     return st;
 }
 
-/* Made by more than arithmetic on elements, or where graphs meet: computing it again takes long, or makes programs of
- * their own. */
+/* Made by more than arithmetic on elements, or a branch that is decided: computing it again takes long, or, with what its
+ * side is, makes programs of its own. */
 static bool is_dear(const deciding *d, const imgpar_array *node)
 {
     bool is_light = node->source && node->source->kind != IP_SOURCE_KERNEL;
@@ -258,8 +252,7 @@ static imgpar_status walk_rest(const deciding *d, ip_walk *rest, ip_error *err)
 
 /* Appends to *held what the heads in it are made of and the rest needs, too: of dear rows the last ones. budget: bytes
  * that it may take. */
-static imgpar_status hold_shared(const deciding *d, const ip_walk *rest, uint64_t budget, ip_loop_values *held,
-                                 ip_error *err)
+static imgpar_status hold_shared(const deciding *d, const ip_walk *rest, uint64_t budget, ip_held *held, ip_error *err)
 {
     ip_walk w = { 0 };
     const size_t n_heads = held->n;
@@ -278,7 +271,7 @@ static imgpar_status hold_shared(const deciding *d, const ip_walk *rest, uint64_
         imgpar_array *const *inputs = inputs_of(d, node, &n);
         if (!is_head && is_dear(d, node) && ip_walk_was_met(rest, node) && bytes <= budget) {
             budget -= bytes;
-            st = ip_loops_hold(held, node, err);
+            st = ip_held_add(held, node, err);
         } else {
             st = ip_walk_push_all(&w, inputs, n, err);
         }
@@ -288,7 +281,7 @@ static imgpar_status hold_shared(const deciding *d, const ip_walk *rest, uint64_
 }
 
 /* Appends to *held what the rest needs of the loops in it: one run of a loop makes all that comes of it. */
-static imgpar_status hold_of_loops(const ip_walk *rest, ip_loop_values *held, ip_error *err)
+static imgpar_status hold_of_loops(const ip_walk *rest, ip_held *held, ip_error *err)
 {
     imgpar_status st = IMGPAR_OK;
     const size_t n = held->n;
@@ -299,7 +292,7 @@ static imgpar_status hold_of_loops(const ip_walk *rest, ip_loop_values *held, ip
             is_of_one |= held->nodes[i]->loop == node->loop;
             is_held |= held->nodes[i] == node;
         }
-        if (is_of_one && !is_held && !ip_array_has_value(node)) st = ip_loops_hold(held, node, err);
+        if (is_of_one && !is_held && !ip_array_has_value(node)) st = ip_held_add(held, node, err);
     }
     return st;
 }
@@ -308,13 +301,13 @@ static imgpar_status hold_of_loops(const ip_walk *rest, ip_loop_values *held, ip
 static imgpar_status shares_work(const deciding *d, imgpar_array *branch, bool *shares, ip_error *err)
 {
     ip_walk rest = { 0 };
-    ip_loop_values held = { 0 };
+    ip_held held = { 0 };
     imgpar_status st = ip_branches_hold_heads(&branch, 1, &held, err);
     const size_t n_heads = held.n;
     if (!st) st = walk_rest(d, &rest, err);
     if (!st) st = hold_shared(d, &rest, UINT64_MAX, &held, err);
     *shares = held.n > n_heads;
-    ip_loops_release(&held);
+    ip_held_release(&held);
     ip_walk_free(&rest);
     return st;
 }
@@ -374,7 +367,7 @@ typedef struct request {
     const imgpar_options *options;
     ip_computing by;
     ip_choices *choices;
-    ip_loop_values *kept; /* NULL: nothing may be */
+    ip_held *kept; /* NULL: nothing may be */
 } request;
 
 /* Bytes that may be kept; of the interpreter's memory as much. */
@@ -388,41 +381,31 @@ static uint64_t kept_bytes(imgpar_context *ctx)
 }
 
 /* Of what is held the rest needs some, too: that is kept. */
-static imgpar_status keep_shared(imgpar_context *ctx, const deciding *d, ip_loop_values *held, ip_loop_values *kept,
-                                 ip_error *err)
+static imgpar_status keep_shared(imgpar_context *ctx, const deciding *d, ip_held *held, ip_held *kept, ip_error *err)
 {
     ip_walk rest = { 0 };
     imgpar_status st = walk_rest(d, &rest, err);
     if (!st) st = hold_shared(d, &rest, kept_bytes(ctx), held, err);
     if (!st) st = hold_of_loops(&rest, held, err);
     for (size_t k = 0; !st && k < held->n; k++)
-        if (ip_walk_was_met(&rest, held->nodes[k])) st = ip_loops_hold(kept, held->nodes[k], err);
+        if (ip_walk_was_met(&rest, held->nodes[k])) st = ip_held_add(kept, held->nodes[k], err);
     ip_walk_free(&rest);
     return st;
 }
 
 /* Computes what conditions are made of, and lends it its values. */
-static imgpar_status compute_heads(const request *q, const deciding *d, ip_loop_values *held, ip_error *err)
+static imgpar_status compute_heads(const request *q, const deciding *d, ip_held *held, ip_error *err)
 {
     imgpar_status st = ip_branches_hold_heads(d->open, d->n_open, held, err);
     if (!st && q->kept) st = keep_shared(q->ctx, d, held, q->kept, err);
-    if (st || held->n == 0) return st;
-    ip_value **values = ip_zalloc(held->n * sizeof *values);
-    st = values ? ip_evaluate_decided(q->ctx, held->nodes, held->n, q->options, q->by, q->choices, values, err)
-                : ip_fail_memory(err, "deciding branches");
-    for (size_t k = 0; !st && k < held->n; k++)
-        ip_array_lend_value(held->nodes[k], values[k]);
-    for (size_t k = 0; values && k < held->n; k++)
-        ip_value_release(values[k]);
-    ip_free(values);
-    return st;
+    return st ? st : ip_held_compute(q->ctx, held, q->options, q->by, q->choices, err);
 }
 
 /* Computes the conditions of the open branches. */
 static imgpar_status decide_open(const request *q, const deciding *d, ip_error *err)
 {
     const size_t n = d->n_open;
-    ip_loop_values held = { 0 };
+    ip_held held = { 0 };
     imgpar_array **conditions = ip_alloc_array(n, sizeof *conditions);
     ip_value **values = ip_zalloc(n * sizeof *values);
     imgpar_status st = conditions && values ? IMGPAR_OK : ip_fail_memory(err, "deciding branches");
@@ -435,7 +418,7 @@ static imgpar_status decide_open(const request *q, const deciding *d, ip_error *
         st = ip_value_read_number(values[k], conditions[k]->type.dtype, &condition, err);
         if (!st) st = ip_choices_add(q->choices, d->open[k], condition != 0 ? 1 : 2, err);
     }
-    ip_loops_release(&held);
+    ip_held_release(&held);
     for (size_t k = 0; values && k < n; k++)
         ip_value_release(values[k]);
     ip_free(conditions);
@@ -444,27 +427,27 @@ static imgpar_status decide_open(const request *q, const deciding *d, ip_error *
 }
 
 /* Lets go of what was kept and nothing that is to be computed needs any more. */
-static imgpar_status drop_unneeded(const deciding *d, ip_loop_values *kept, ip_error *err)
+static imgpar_status drop_unneeded(const deciding *d, ip_held *kept, ip_error *err)
 {
     ip_walk rest = { 0 };
-    ip_loop_values needed = { 0 };
+    ip_held needed = { 0 };
     if (kept->n == 0) return IMGPAR_OK;
     imgpar_status st = walk_rest(d, &rest, err);
     for (size_t k = 0; !st && k < kept->n; k++)
         if (ip_walk_was_met(&rest, kept->nodes[k]) || ip_walk_was_met(&d->walk, kept->nodes[k]))
-            st = ip_loops_hold(&needed, kept->nodes[k], err);
+            st = ip_held_add(&needed, kept->nodes[k], err);
     ip_walk_free(&rest);
     if (st) {
-        ip_loops_release(&needed);
+        ip_held_release(&needed);
         return st;
     }
-    ip_loops_release(kept);
+    ip_held_release(kept);
     *kept = needed;
     return IMGPAR_OK;
 }
 
 imgpar_status ip_branches_decide(imgpar_context *ctx, const ip_branching *graph, const imgpar_options *options,
-                                 ip_computing by, ip_choices *choices, ip_loop_values *kept, ip_error *err)
+                                 ip_computing by, ip_choices *choices, ip_held *kept, ip_error *err)
 {
     const request q = { ctx, options, by, choices, kept };
     deciding d = { 0 };

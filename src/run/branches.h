@@ -21,11 +21,11 @@ typedef struct ip_branching {
  * again. Loops below decide the branches of their steps themselves.
  */
 imgpar_status ip_branches_decide(imgpar_context *ctx, const ip_branching *graph, const imgpar_options *options,
-                                 ip_computing by, ip_choices *choices, ip_loop_values *kept, ip_error *err);
+                                 ip_computing by, ip_choices *choices, ip_held *kept, ip_error *err);
 /* The branches that are decided first, those in `choices` being decided: *found from ip_alloc, borrowed ones. */
 imgpar_status ip_branches_find(const ip_branching *graph, const ip_choices *choices, imgpar_array ***found,
                                size_t *n_found, ip_error *err);
 /* What the conditions of branches are computed from by kernels; the interpreter does the rest. */
-imgpar_status ip_branches_hold_heads(imgpar_array *const *branches, size_t n, ip_loop_values *held, ip_error *err);
+imgpar_status ip_branches_hold_heads(imgpar_array *const *branches, size_t n, ip_held *held, ip_error *err);
 
 #endif

@@ -18,6 +18,7 @@
 #include "base/dtype.h"
 #include "base/integers.h"
 #include "run/branches.h"
+#include "run/held.h"
 #include "run/opaque.h"
 #include "run/plans.h"
 #include "run/progress.h"
@@ -531,8 +532,8 @@ static imgpar_status run_alone(imgpar_context *ctx, ip_request *q, bool may_keep
     return st;
 }
 
-static imgpar_status decide_branches(imgpar_context *ctx, const ip_request *q, ip_choices *choices,
-                                     ip_loop_values *kept, ip_error *err)
+static imgpar_status decide_branches(imgpar_context *ctx, const ip_request *q, ip_choices *choices, ip_held *kept,
+                                     ip_error *err)
 {
     ip_computing by = q->use_ref ? IP_BY_REF : q->may_interpret ? IP_BY_EITHER : IP_BY_DEVICE;
     const ip_branching graph = { .arrays = q->arrays, .n = q->n };
@@ -549,7 +550,7 @@ static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **val
     q->use_ref = q->use_ref || !ctx->device || ctx->tuning.schedule == IP_SCHEDULE_REF;
     pthread_mutex_unlock(&ctx->lock);
     if (planned) q->use_ref = q->step->is_for_ref;
-    ip_loop_values loops = { 0 }, kept = { 0 };
+    ip_held loops = { 0 }, kept = { 0 };
     ip_choices own = { 0 };
     imgpar_status st = planned || q->choices ? IMGPAR_OK : decide_branches(ctx, q, &own, &kept, err);
     if (!q->choices) q->choices = &own;
@@ -563,8 +564,8 @@ static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **val
         ip_progress_step(q->options, work);
     }
     if (!st) st = alone ? run_alone(ctx, q, loops.n == 0 && own.n == 0, values, err) : ip_share(ctx, q, values, err);
-    ip_loops_release(&loops);
-    ip_loops_release(&kept);
+    ip_held_release(&loops);
+    ip_held_release(&kept);
     ip_choices_free(&own);
     for (size_t k = 0; st && k < q->n; k++) {
         ip_value_release(values[k]);

@@ -66,19 +66,16 @@ imgpar_status ip_source_value(imgpar_context *ctx, const ip_runner *runner, cons
 bool ip_source_is_decoded(imgpar_context *ctx, const imgpar_array *node);
 /* Tells what decoding has warned of, a line each, and frees it. */
 void ip_report_warnings(const ip_runner *runner, ip_str *warnings);
-/* Nodes that keep the value they have or get until ip_loops_release(), and those values (NULL: none yet). */
-typedef struct ip_loop_values {
+/* Nodes that keep the value they have or get (held.h), and the value each had when it was added; NULL: none yet. */
+typedef struct ip_held {
     imgpar_array **nodes;
     ip_value **values;
     size_t n, capacity;
-} ip_loop_values;
-/* From here to ip_loops_release() the node keeps the value it has or gets, whatever other threads do. */
-imgpar_status ip_loops_hold(ip_loop_values *out, imgpar_array *node, ip_error *err);
+} ip_held;
 /* Runs the loops below the arrays, of branches that are decided those below the side that is taken; *out, which is
  * empty before, holds their values for the evaluation that needs them. */
 imgpar_status ip_loops_run(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
-                           bool use_ref, const ip_choices *choices, ip_loop_values *out, ip_error *err);
-void ip_loops_release(ip_loop_values *values);
+                           bool use_ref, const ip_choices *choices, ip_held *out, ip_error *err);
 /* *loops: from ip_alloc, borrowed ones, each once: the loops that arrays without values are made of, those of their
  * steps after them. */
 imgpar_status ip_loops_find(imgpar_array *const *arrays, size_t n, ip_loop ***loops, size_t *n_loops, ip_error *err);

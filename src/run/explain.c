@@ -4,13 +4,15 @@
  * same of the step of every loop below them, which is a graph of its own.
  *
  * Nothing is computed, so it is not known which sides branches take (branches.c): what is told is the plan where all
- * conditions hold, and for each branch the plan of its condition and that where it alone does not hold.
+ * conditions hold, as if nothing were kept from conditions to the rest, and for each branch the plan of its condition
+ * and that where it alone does not hold.
  */
 #include "run/explain.h"
 
 #include "base/alloc.h"
 #include "run/branches.h"
 #include "run/evaluate.h"
+#include "run/held.h"
 #include "run/opaque.h"
 #include "run/share.h"
 
@@ -91,10 +93,10 @@ static imgpar_status hold_all(const ip_branching *graph, ip_choices *choices, ip
 static imgpar_status explain_condition(const explaining *x, const ip_compile_options *options, imgpar_array *branch,
                                        char **text, ip_error *err)
 {
-    ip_loop_values heads = { 0 };
+    ip_held heads = { 0 };
     imgpar_status st = ip_branches_hold_heads(&branch, 1, &heads, err);
     if (!st && heads.n > 0) st = explain_graph(x, options, heads.nodes, heads.n, text, err);
-    ip_loops_release(&heads);
+    ip_held_release(&heads);
     return st;
 }
 
@@ -152,10 +154,7 @@ static imgpar_status explain_branching(const explaining *x, const ip_compile_opt
     o.choices = &choices;
     if (!st) st = explain_graph(x, &o, graph->arrays, graph->n, text, err);
     if (!st && choices.n > 0 && !is_format(x, "json"))
-        put_line(x,
-                 "branches are decided before the rest is planned, which gets what it shares with conditions from "
-                 "them; above is "
-                 "the plan where all conditions hold",
+        put_line(x, "branches are decided before the rest is planned; above is the plan where all conditions hold",
                  out);
     for (size_t k = 0; !st && k < choices.n; k++)
         st = explain_branch(x, options, graph, &choices, k, out, err);

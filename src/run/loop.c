@@ -16,31 +16,13 @@
 #include "base/integers.h"
 #include "run/branches.h"
 #include "run/evaluate.h"
+#include "run/held.h"
 #include "run/progress.h"
 #include "run/walk.h"
 
 #include <string.h>
 
 /* ---- finding loops ----------------------------------------------------------------- */
-
-imgpar_status ip_loops_hold(ip_loop_values *out, imgpar_array *node, ip_error *err)
-{
-    if (out->n == out->capacity) {
-        size_t capacity = out->capacity ? out->capacity * 2 : 8;
-        imgpar_array **nodes = ip_realloc_array(out->nodes, capacity, sizeof *nodes);
-        if (nodes) out->nodes = nodes;
-        ip_value **values = nodes ? ip_realloc_array(out->values, capacity, sizeof *values) : NULL;
-        if (!values) return ip_fail_memory(err, "preparing loops");
-        out->values = values;
-        out->capacity = capacity;
-    }
-    pthread_mutex_lock(&node->lock);
-    node->n_users++;
-    out->values[out->n] = ip_value_retain(node->value);
-    pthread_mutex_unlock(&node->lock);
-    out->nodes[out->n++] = ip_array_hold(node);
-    return IMGPAR_OK;
-}
 
 /* Of a branch that is decided, the side that is taken. */
 static imgpar_status push_inputs(ip_walk *w, imgpar_array *node, const ip_choices *choices, ip_error *err)
@@ -50,18 +32,17 @@ static imgpar_status push_inputs(ip_walk *w, imgpar_array *node, const ip_choice
 }
 
 /* What is below a node, unless it has a value. */
-static imgpar_status pass_by(ip_walk *w, imgpar_array *node, const ip_choices *choices, ip_loop_values *out,
-                             ip_error *err)
+static imgpar_status pass_by(ip_walk *w, imgpar_array *node, const ip_choices *choices, ip_held *out, ip_error *err)
 {
     bool has = ip_array_has_value(node);
-    imgpar_status st = has ? ip_loops_hold(out, node, err) : IMGPAR_OK;
+    imgpar_status st = has ? ip_held_add(out, node, err) : IMGPAR_OK;
     if (!st && has) has = out->values[out->n - 1] != NULL; /* it may have lost it just now */
     return st || has ? st : push_inputs(w, node, choices, err);
 }
 
 /* The loops that can be reached without passing through another one or a kept value; and those values, behind which
  * there may be loops too. */
-static imgpar_status find_loops(imgpar_array *const *arrays, size_t n, const ip_choices *choices, ip_loop_values *out,
+static imgpar_status find_loops(imgpar_array *const *arrays, size_t n, const ip_choices *choices, ip_held *out,
                                 ip_error *err)
 {
     ip_walk w = { 0 };
@@ -74,7 +55,7 @@ static imgpar_status find_loops(imgpar_array *const *arrays, size_t n, const ip_
         if (!ip_walk_meet(&w, node, &first))
             st = ip_fail_memory(err, "preparing loops");
         else if (first && node->loop)
-            st = ip_loops_hold(out, node, err);
+            st = ip_held_add(out, node, err);
         else if (first && node->n_inputs > 0)
             st = pass_by(&w, node, choices, out, err);
     }
@@ -190,7 +171,7 @@ static bool is_made_alone(const imgpar_array *node)
 /* The loops, decoded files and kernels of the user that a step reads and does not change; of branches, if there are
  * any, those that their conditions read. */
 static imgpar_status find_unchanged(const ip_loop *loop, imgpar_array *const *branches, size_t n_branches,
-                                    const ip_choices *choices, ip_loop_values *out, ip_error *err)
+                                    const ip_choices *choices, ip_held *out, ip_error *err)
 {
 
     ip_walk all = { 0 }, step = { 0 };
@@ -204,7 +185,7 @@ static imgpar_status find_unchanged(const ip_loop *loop, imgpar_array *const *br
         if (!ip_walk_meet(&step, node, &first))
             st = ip_fail_memory(err, "preparing loops");
         else if (first && !changes && (node->loop || is_made_alone(node)))
-            st = ip_loops_hold(out, node, err);
+            st = ip_held_add(out, node, err);
         else if (first && !ip_array_has_value(node))
             st = push_inputs(&step, node, choices, err);
     }
@@ -231,7 +212,7 @@ typedef struct variant {
     ip_choices choices;
     ip_step step;    /* next[] */
     ip_step several; /* next[], several times; once, where no steps are taken at once */
-    ip_loop_values held;
+    ip_held held;
 } variant;
 
 enum { MOST_VARIANTS = 4 }; /* whose plans are kept */
@@ -245,7 +226,7 @@ typedef struct looping {
     ip_step test;       /* until */
     variant variants[MOST_VARIANTS];
     int n_variants;
-    ip_loop_values held; /* what conditions of branches read and no step changes */
+    ip_held held; /* what conditions of branches read and no step changes */
 } looping;
 
 static ip_computing computing(const looping *l) { return l->use_ref ? IP_BY_REF : IP_BY_DEVICE; }
@@ -283,27 +264,11 @@ static imgpar_status run_iteration(looping *l, ip_step *step, ip_value **values,
     return st;
 }
 
-/* Evaluates what was found that no step changes; it keeps its values until ip_loops_release(). */
-static imgpar_status compute_held(const looping *l, const ip_loop_values *held, ip_error *err)
-{
-    imgpar_status st = IMGPAR_OK;
-    if (held->n == 0) return st;
-    ip_value **values = ip_zalloc(held->n * sizeof *values);
-    st = values ? ip_evaluate(l->ctx, held->nodes, held->n, l->options, computing(l), values, err)
-                : ip_fail_memory(err, "running a loop");
-    for (size_t k = 0; !st && k < held->n; k++) {
-        ip_array_lend_value(held->nodes[k], values[k]);
-        ip_value_release(values[k]);
-    }
-    ip_free(values);
-    return st;
-}
-
 static void end_variant(variant *v)
 {
     ip_step_end(&v->step);
     ip_step_end(&v->several);
-    ip_loops_release(&v->held);
+    ip_held_release(&v->held);
     ip_choices_free(&v->choices);
 }
 
@@ -323,7 +288,7 @@ static imgpar_status add_variant(looping *l, ip_choices takes, ip_error *err)
     };
     v->several = v->step;
     imgpar_status st = find_unchanged(l->loop, NULL, 0, &v->choices, &v->held, err);
-    return st ? st : compute_held(l, &v->held, err);
+    return st ? st : ip_held_compute(l->ctx, &v->held, l->options, computing(l), NULL, err);
 }
 
 static ip_branching steps_of(const ip_loop *loop)
@@ -367,7 +332,7 @@ static imgpar_status find_branches(looping *l, ip_error *err)
     l->has_branches = n > 0;
     if (!st && n > 0) st = find_unchanged(l->loop, found, n, NULL, &l->held, err);
     ip_free(found);
-    return st ? st : compute_held(l, &l->held, err);
+    return st ? st : ip_held_compute(l->ctx, &l->held, l->options, computing(l), NULL, err);
 }
 
 /* Before the first step: who runs them, and how many at once. Of steps with branches each is run by itself. */
@@ -422,7 +387,7 @@ static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
     for (int k = 0; k < l->n_variants; k++)
         end_variant(&l->variants[k]);
     ip_step_end(&l->test);
-    ip_loops_release(&l->held);
+    ip_held_release(&l->held);
     pthread_mutex_unlock(&loop->running);
     return st;
 }
@@ -449,7 +414,7 @@ static imgpar_status run_loop(imgpar_context *ctx, imgpar_array *node, const img
 
 /* Every projection of one loop gets its value from one run. */
 static imgpar_status run_found(imgpar_context *ctx, const imgpar_options *options, bool use_ref,
-                               const ip_choices *choices, ip_loop_values *out, size_t first, ip_error *err)
+                               const ip_choices *choices, ip_held *out, size_t first, ip_error *err)
 {
     ip_loop *loop = out->nodes[first]->loop;
     ip_value **results = ip_zalloc((size_t)loop->n_carried * sizeof *results);
@@ -468,7 +433,7 @@ static imgpar_status run_found(imgpar_context *ctx, const imgpar_options *option
 }
 
 imgpar_status ip_loops_run(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
-                           bool use_ref, const ip_choices *choices, ip_loop_values *out, ip_error *err)
+                           bool use_ref, const ip_choices *choices, ip_held *out, ip_error *err)
 {
     imgpar_status st = find_loops(arrays, n, choices, out, err);
     for (size_t k = 0; !st && k < out->n; k++) {
@@ -477,26 +442,4 @@ imgpar_status ip_loops_run(imgpar_context *ctx, imgpar_array *const *arrays, siz
         if (!out->values[k] && out->nodes[k]->loop) st = run_found(ctx, options, use_ref, choices, out, k, err);
     }
     return st;
-}
-
-void ip_loops_release(ip_loop_values *values)
-{
-    for (size_t k = 0; k < values->n; k++) {
-        imgpar_array *node = values->nodes[k];
-        /* A value lives as long as the user's handle; inside another graph the node has none. */
-        pthread_mutex_lock(&node->lock);
-        bool is_last = --node->n_users == 0 && (atomic_load(&node->handles) == 0 || node->is_value_lent);
-        ip_value *unused = is_last ? node->value : NULL;
-        if (is_last) {
-            node->value = NULL;
-            node->is_value_lent = false;
-        }
-        pthread_mutex_unlock(&node->lock);
-        ip_value_release(unused);
-        ip_value_release(values->values[k]);
-        ip_array_drop(node);
-    }
-    ip_free(values->nodes);
-    ip_free(values->values);
-    *values = (ip_loop_values){ 0 };
 }
