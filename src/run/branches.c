@@ -224,8 +224,8 @@ imgpar_status ip_branches_hold_heads(imgpar_array *const *branches, size_t n, ip
     return st;
 }
 
-/* Made by more than arithmetic on elements, or a branch that is decided: computing it again takes long, or, with what its
- * side is, makes programs of its own. */
+/* Made by more than arithmetic on elements, or a branch that is decided: computing it again takes long, or, with what
+ * its side is, makes programs of its own. */
 static bool is_dear(const deciding *d, const imgpar_array *node)
 {
     bool is_light = node->source && node->source->kind != IP_SOURCE_KERNEL;
