@@ -155,6 +155,11 @@ static const shape shapes[] = {
     { "fn unlike(p, q) = convsep(sum((p - q) ** 2, axis=2, keepdims=true), [1 1 1 1 1], [1 1 1 1 1])\n"
       "around($1, 2, (p, q) -> (q, exp(unlike(p, q) * -0.0001)), \"mean\")",
       IMGPAR_F32, 3, 61, 37, 1e-5 }, /* exp is another on other drivers */
+    /* steps of an element, which stops by itself; from a table, and at a place that it tells */
+    { "(u, n) = iterate(($1, 0), 20, (u, n) -> (u * 0.75 + $2, n + 1), until=(u, n) -> u > 9000)\nu + n[0, 1]",
+      IMGPAR_F32, 3, 61, 37, 0 },
+    { "iterate(cast($1, i32), 5, p -> p div 2 + cast(at($2, y, p % 61), i32), until=p -> p % 7 == 0)", IMGPAR_I16, 1,
+      61, 37, 0 },
     /* a luminance and its neighbours */
     { "g = recomb($1, [0.299 0.587 0.114])\n2 * g - g[-1, 0] * 0.5 - g[1, 0] * 0.5", IMGPAR_F32, 3, 61, 37, 1e-4 },
     { "g = recomb($1, [0.2 0.3 0.5])\nblur(g, 2) + reverse(g, axis=0)", IMGPAR_F32, 3, 61, 37, 1e-4 },

@@ -67,6 +67,8 @@ const char *ip_emit_variable(ip_emit *e, ip_expr *x);
 const char *ip_emit_window_start(ip_emit *e, const ip_expr *window);
 /* From here on, until its block is left, the window's tap stands at that row (axis 0) or column (1). */
 void ip_emit_name_tap(ip_emit *e, const ip_expr *window, int axis, const char *text);
+/* What a loop of an element ends with; where it is not computed yet, it is computed here (emit_loop.c). */
+const char *ip_emit_result(ip_emit *e, ip_expr *result);
 /* Counts uses below the given roots, so that values used once are written where they are used. */
 void ip_emit_count_uses(ip_emit *e, ip_expr *const *roots, int n);
 /* Declares what is the same for every element below root; called while the kernel's outermost block is open. */

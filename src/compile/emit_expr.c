@@ -451,6 +451,7 @@ static const char *operation(ip_emit *e, ip_expr *x)
 {
     if (x->op == IP_X_LOAD) return ip_emit_load(e, x);
     if (x->op == IP_X_WINDOW) return window_inline(e, x);
+    if (x->op == IP_X_RESULT) return ip_emit_result(e, x);
     const char *arg[IP_X_MAX_ARGS] = { "", "", "", "", "" };
     for (int k = 0; k < x->n_args; k++)
         arg[k] = is_chosen(x) ? ip_emit_variable(e, x->arg[k]) : ip_emit_value(e, x->arg[k]);
@@ -490,6 +491,7 @@ const char *ip_emit_value(ip_emit *e, ip_expr *x)
 
 static bool declare_uniform(ip_expr *x, void *user)
 {
+    if (x->op == IP_X_LIST || x->op == IP_X_LOOP) return true;
     bool is_leaf = x->op == IP_X_CONST || x->op == IP_X_COORD || x->op == IP_X_TAP || x->op == IP_X_ACC;
     if (!is_leaf && !x->uses) ip_emit_value(user, x);
     return x->uses != 0;

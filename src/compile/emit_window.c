@@ -6,24 +6,16 @@
  */
 #include "base/dtype.h"
 #include "base/integers.h"
-#include "compile/emit.h"
+#include "compile/emit_block.h"
 
-enum {
-    BLOCK = 256, /* elements computed together */
-    TAPS = 8     /* folded each time their accumulators are loaded and stored */
-};
+/* Elements computed together; fewer where loops stop early, which a block does when its last element has ended. */
+enum { BLOCK = 256, BLOCK_OF_LOOPS = 32 };
+enum { TAPS = 8 /* folded each time their accumulators are loaded and stored */ };
 
 enum { MOST_WINDOWS = 16, MOST_OPERATIONS = 64 /* of the values that are folded in one loop */ };
 
-/* A block of elements of a row: from start on, n of them. */
-typedef struct blockwise {
-    ip_emit *e;
-    bool flat;
-    const char *start, *n;
-    int more; /* elements behind these */
-} blockwise;
-
-/* Windows, each once. Those of a group have the same taps, and are folded in one loop over them. */
+/* Windows, and loops of an element, each once. Windows of a group have the same taps, and are folded in one loop over
+ * them. */
 typedef struct windows {
     ip_expr *of[MOST_WINDOWS];
     const char *acc[MOST_WINDOWS];
@@ -41,7 +33,7 @@ static bool find_outermost(ip_expr *x, void *user)
 {
     window_search *s = user;
     windows *w = s->found;
-    if (x->op != IP_X_WINDOW) return true;
+    if (x->op != IP_X_WINDOW && x->op != IP_X_LOOP) return true;
     bool known = w->n == MOST_WINDOWS || ip_emit_name_of(s->e, x);
     for (int k = 0; k < w->n; k++)
         known |= w->of[k] == x;
@@ -49,8 +41,8 @@ static bool find_outermost(ip_expr *x, void *user)
     return false;
 }
 
-/* The windows below roots that stand in no other one and have no name yet. More than MOST_WINDOWS are left to be
- * written where they are used. */
+/* The windows and loops below roots that stand in no other one and have no name yet. More than MOST_WINDOWS are left to
+ * be written where they are used. */
 static windows outermost_windows(ip_emit *e, ip_expr *const *roots, int n)
 {
     windows w = { .n = 0 };
@@ -59,10 +51,7 @@ static windows outermost_windows(ip_emit *e, ip_expr *const *roots, int n)
     return w;
 }
 
-static void compute_windows(blockwise *b, ip_expr *const *roots, int n);
-
-/* The lane loop over t, with i or x as the element's index. */
-static ip_mark enter_lanes(blockwise *b, int width)
+ip_mark ip_emit_enter_lanes(ip_blockwise *b, int width)
 {
     ip_emit *e = b->e;
     const char *n = b->more ? ip_text(e->ir, "%s + %d", b->n, b->more) : b->n;
@@ -77,7 +66,7 @@ static ip_mark enter_lanes(blockwise *b, int width)
     return mark;
 }
 
-static void leave_lanes(blockwise *b, ip_mark mark)
+void ip_emit_leave_lanes(ip_blockwise *b, ip_mark mark)
 {
     b->e->flat = NULL;
     b->e->coord[2] = b->e->coord[3] = NULL;
@@ -98,7 +87,7 @@ static const char *folded(ip_emit *e, const ip_expr *x, const char *acc, const c
 }
 
 /* An argument of a window so many taps further along its axis. */
-static ip_expr *at_tap_further(blockwise *b, const ip_expr *window, int arg, int axis, int by)
+static ip_expr *at_tap_further(ip_blockwise *b, const ip_expr *window, int arg, int axis, int by)
 {
     ip_ir *ir = b->e->ir;
     ip_expr *tap = ip_x_tap(ir, window->window, axis, axis == 0 ? window->taps_y : window->taps_x);
@@ -126,7 +115,7 @@ static int taps_at_once(ip_emit *e, const windows *g, int n)
 }
 
 /* Names what the lanes share of a weight; NULL: it differs from lane to lane. */
-static const char *weight_of_lanes(blockwise *b, const ip_expr *window, ip_expr *weight, int number)
+static const char *weight_of_lanes(ip_blockwise *b, const ip_expr *window, ip_expr *weight, int number)
 {
     ip_emit *e = b->e;
     if (window->fold != IP_FOLD_FMA || weight->uses & IP_USES_COORDS) return NULL;
@@ -139,7 +128,7 @@ static const char *weight_of_lanes(blockwise *b, const ip_expr *window, ip_expr 
 static bool declare_shared(ip_expr *x, void *user)
 {
     ip_emit *e = user;
-    if (x->n_args == 0 || x->op == IP_X_LOAD || x->op == IP_X_WINDOW || ip_emit_name_of(e, x)) return false;
+    if (x->n_args == 0 || x->op == IP_X_LOAD || ip_x_is_repeated(x) || ip_emit_name_of(e, x)) return false;
     if (x->uses & (IP_USES_X | IP_USES_C)) return true;
     const char *text = ip_emit_value(e, x);
     if (!ip_emit_name_of(e, x)) {
@@ -159,7 +148,7 @@ static int width_of(ip_emit *e, const windows *g)
 }
 
 /* What the windows within these are, of the tap so many further than the current one. */
-static void name_sliding(blockwise *b, const windows *g, int by)
+static void name_sliding(ip_blockwise *b, const windows *g, int by)
 {
     ip_emit *e = b->e;
     const ip_expr *x = g->of[0];
@@ -172,7 +161,7 @@ static void name_sliding(blockwise *b, const windows *g, int by)
 }
 
 /* Folds `taps` taps along axis, from the current one on, into the block's accumulators. */
-static void fold_taps(blockwise *b, const windows *g, int axis, int taps)
+static void fold_taps(ip_blockwise *b, const windows *g, int axis, int taps)
 {
     ip_emit *e = b->e;
     ip_expr *values[MOST_WINDOWS * TAPS], *weights[MOST_WINDOWS * TAPS];
@@ -188,10 +177,10 @@ static void fold_taps(blockwise *b, const windows *g, int axis, int taps)
     bool is_nested = has_nested(e, g);
     for (int u = 0; u < taps; u++)
         name_sliding(b, g, u);
-    if (is_nested) compute_windows(b, values, n);
+    if (is_nested) ip_emit_block_windows(b, values, n);
     for (int k = 0; k < n; k++) /* what all lanes share is computed once, of whatever width it is */
         ip_x_descend(e->ir, values[k], declare_shared, e);
-    ip_mark in_lanes = enter_lanes(b, width_of(e, g));
+    ip_mark in_lanes = ip_emit_enter_lanes(b, width_of(e, g));
     if (g->n > 1 || is_nested) ip_emit_count_uses(e, values, n);
     for (int k = 0; k < g->n; k++) {
         const ip_expr *x = g->of[k];
@@ -207,11 +196,11 @@ static void fold_taps(blockwise *b, const windows *g, int axis, int taps)
                 ip_s_add(e->ir, e->block, IP_S_STORE, at, next, NULL);
         }
     }
-    leave_lanes(b, in_lanes);
+    ip_emit_leave_lanes(b, in_lanes);
 }
 
 /* All taps of a row of the window, or of a column of one: several at a time, then the rest. */
-static void fold_line(blockwise *b, const windows *g, int axis, int n, const char *var)
+static void fold_line(ip_blockwise *b, const windows *g, int axis, int n, const char *var)
 {
     ip_emit *e = b->e;
     int at_once = taps_at_once(e, g, n);
@@ -227,11 +216,11 @@ static void fold_line(blockwise *b, const windows *g, int axis, int n, const cha
     }
 }
 
-static void compute_group(blockwise *b, windows *g);
+static void compute_group(ip_blockwise *b, windows *g);
 
 /* Of windows along a row, those within that slide with their taps (ir/window.c, Note [Sliding windows]): computed once
  * for all taps. */
-static void compute_sliding(blockwise *b, const windows *g, windows *sliding)
+static void compute_sliding(ip_blockwise *b, const windows *g, windows *sliding)
 {
     ip_emit *e = b->e;
     ip_expr *values[MOST_WINDOWS];
@@ -242,7 +231,7 @@ static void compute_sliding(blockwise *b, const windows *g, windows *sliding)
     windows inner = outermost_windows(e, values, g->n);
     for (int k = 0; k < inner.n; k++)
         if (!ip_x_slides(e->ir, inner.of[k], g->of[0]->window, 2)) return;
-    blockwise wide = *b;
+    ip_blockwise wide = *b;
     wide.more += taps - 1;
     for (int k = 0; k < inner.n; k++) {
         windows one = { .of = { ip_x_put_tap(e->ir, inner.of[k], g->of[0]->window, 1, ip_x_int(e->ir, IMGPAR_I32, 0)) },
@@ -254,7 +243,7 @@ static void compute_sliding(blockwise *b, const windows *g, windows *sliding)
 }
 
 /* Windows of the same taps for a block of elements: an accumulator each, taps outside, lanes inside. */
-static void compute_group(blockwise *b, windows *g)
+static void compute_group(ip_blockwise *b, windows *g)
 {
     ip_emit *e = b->e;
     windows sliding = { .n = 0 };
@@ -262,7 +251,7 @@ static void compute_group(blockwise *b, windows *g)
     g->sliding = sliding.n > 0 ? &sliding : NULL;
     for (int k = 0; k < g->n; k++) {
         g->acc[k] = ip_text(e->ir, "w%d", e->n_values++);
-        const char *size = ip_text(e->ir, "%d", BLOCK + b->more);
+        const char *size = ip_text(e->ir, "%d", b->size + b->more);
         ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(g->of[k]->dtype), ip_text(e->ir, "%s[%s]", g->acc[k], size),
                  NULL);
         ip_stmt *init = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", size);
@@ -288,21 +277,26 @@ static void compute_group(blockwise *b, windows *g)
 
 static bool have_same_taps(const ip_expr *a, const ip_expr *b)
 {
-    return a->window == b->window && a->taps_y == b->taps_y && a->taps_x == b->taps_x;
+    return b->op == IP_X_WINDOW && a->window == b->window && a->taps_y == b->taps_y && a->taps_x == b->taps_x;
 }
 
-/* The windows of n values, for the lanes to come. */
-static void compute_windows(blockwise *b, ip_expr *const *roots, int n)
+void ip_emit_block_windows(ip_blockwise *b, ip_expr *const *roots, int n)
 {
     windows all = outermost_windows(b->e, roots, n);
     for (int k = 0; k < all.n; k++) {
         windows group = { .n = 0 };
+        if (all.of[k]->op == IP_X_LOOP) {
+            ip_emit_block_loop(b, all.of[k]);
+            continue;
+        }
         for (int i = k; i < all.n; i++)
             if (have_same_taps(all.of[k], all.of[i]) && !ip_emit_name_of(b->e, all.of[i]))
                 group.of[group.n++] = all.of[i];
         if (group.n > 0 && !ip_emit_name_of(b->e, all.of[k])) compute_group(b, &group);
     }
 }
+
+static int block_of(ip_emit *e, const ip_columns *c) { return ip_x_has_loop(e->ir, c->body) ? BLOCK_OF_LOOPS : BLOCK; }
 
 /* n elements from i0 on. */
 static void compute_block(ip_emit *e, const ip_columns *columns, bool flat, const char *n)
@@ -312,25 +306,26 @@ static void compute_block(ip_emit *e, const ip_columns *columns, bool flat, cons
     int n_bodies = flat ? 1 : e->channels;
     for (int c = 0; c < n_bodies && n_bodies > 1; c++)
         bodies[c] = ip_emit_of_channel(e, body, c);
-    blockwise b = { e, flat, "i0", n, 0 };
+    ip_blockwise b = { .e = e, .flat = flat, .start = "i0", .n = n, .size = block_of(e, columns) };
     ip_emit_count_uses(e, bodies, n_bodies);
-    compute_windows(&b, bodies, n_bodies);
-    ip_mark in_lanes = enter_lanes(&b, ip_emit_width(e, body, columns->stage->dtype));
+    ip_emit_block_windows(&b, bodies, n_bodies);
+    ip_mark in_lanes = ip_emit_enter_lanes(&b, ip_emit_width(e, body, columns->stage->dtype));
     ip_emit_count_uses(e, bodies, n_bodies);
     for (int c = 0; c < n_bodies; c++)
         values[c] = ip_emit_value(e, bodies[c]);
     for (int c = 0; c < n_bodies; c++)
         ip_emit_store(e, columns->stage, columns->target, flat ? "i" : ip_emit_pixel_index(e, "x", c), values[c]);
-    leave_lanes(&b, in_lanes);
+    ip_emit_leave_lanes(&b, in_lanes);
 }
 
 /* By blocks. */
 static void compute_blocks(ip_emit *e, const ip_columns *c)
 {
     ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", c->from, c->to);
-    blocks->d = ip_text(e->ir, "%d", BLOCK);
+    const int size = block_of(e, c);
+    blocks->d = ip_text(e->ir, "%d", size);
     ip_mark mark = ip_emit_enter(e, blocks);
-    compute_block(e, c, false, ip_text(e->ir, "min(%s - i0, %d)", c->to, BLOCK));
+    compute_block(e, c, false, ip_text(e->ir, "min(%s - i0, %d)", c->to, size));
     ip_emit_leave(e, mark);
 }
 
@@ -341,8 +336,9 @@ static void compute_row(ip_emit *e, const ip_columns *c)
     bool flat = ip_is_flat(&site, c->body);
     const char *from = flat ? ip_text(e->ir, "%s * %d", c->from, e->channels) : c->from;
     const char *to = flat ? ip_text(e->ir, "%s * %d", c->to, e->channels) : c->to;
-    const char *whole = ip_text(e->ir, "e%d", e->n_values++), *block = ip_text(e->ir, "%d", BLOCK);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", whole, ip_text(e->ir, "%s - (%s - %s) %% %d", to, to, from, BLOCK));
+    const int size = block_of(e, c);
+    const char *whole = ip_text(e->ir, "e%d", e->n_values++), *block = ip_text(e->ir, "%d", size);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", whole, ip_text(e->ir, "%s - (%s - %s) %% %d", to, to, from, size));
     ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", from, whole);
     blocks->d = block;
     ip_mark mark = ip_emit_enter(e, blocks);

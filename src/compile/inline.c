@@ -45,7 +45,7 @@ typedef struct inlining {
     int reader_size, reader_loads;
     bool reader_is_flat;
     int *read_around;          /* by stage id: 1 + the last reader that also looks at neighbours */
-    int *read_in_window;       /* by stage id: 1 + the last reader that reads it for every tap of a window */
+    int *read_in_window;       /* by stage id: 1 + the last reader that reads it for every tap or step */
     bool *has_neighbours_read; /* by stage id: some reader looks at neighbours in it */
     bool *is_in_line_buffer;   /* by stage id: a map of its size, of all elements and not folded, looks at neighbours */
     bool *is_thinned_out;      /* by stage id: some reader leaves elements out of it */
@@ -187,7 +187,7 @@ typedef struct line_check {
 static bool check_line(ip_expr *x, void *user)
 {
     line_check *c = user;
-    if (x->op == IP_X_COORD || x->op == IP_X_WINDOW) c->fits = false;
+    if (x->op == IP_X_COORD || ip_x_is_repeated(x)) c->fits = false;
     if (x->op == IP_X_LOAD)
         c->fits = c->fits && ((x->border == IP_BORDER_NONE && reads_own_place(x, c->p)) || !(x->uses & IP_USES_COORDS));
     return x->op != IP_X_LOAD && c->fits;
@@ -485,7 +485,8 @@ static void note_reading_in_window(ip_expr *x, void *user)
 static void look_into_window(ip_expr *x, void *user)
 {
     inlining *in = user;
-    for (int k = 0; x->op == IP_X_WINDOW && k < x->n_args; k++)
+    const bool is_loop = x->op == IP_X_LOOP; /* what it starts from is read once, what a step reads in every one */
+    for (int k = is_loop; (is_loop || x->op == IP_X_WINDOW) && k < x->n_args; k++)
         ip_x_walk(in->ir, x->arg[k], note_reading_in_window, in);
 }
 

@@ -87,7 +87,7 @@ static bool gathers(const ip_site *site, ip_expr *x)
 
 ip_expr *ip_lanes_part(const ip_site *site, ip_expr *x)
 {
-    while (x->op != IP_X_LOAD && x->op != IP_X_WINDOW) {
+    while (x->op != IP_X_LOAD && !ip_x_is_repeated(x)) {
         ip_expr *inner = NULL;
         for (int k = 0; k < x->n_args; k++) {
             if (!inner && gathers(site, x->arg[k]))
@@ -112,7 +112,7 @@ static bool check_step(ip_expr *x, void *user)
     step_check *c = user;
     if (!(x->uses & (IP_USES_X | IP_USES_C))) return false;
     if (x->op != IP_X_LOAD) {
-        c->fits = c->fits && x->op != IP_X_WINDOW && x->op != IP_X_COORD;
+        c->fits = c->fits && !ip_x_is_repeated(x) && x->op != IP_X_COORD;
         return c->fits;
     }
     int64_t step = ip_x_step(x->arg[2]);

@@ -51,7 +51,7 @@ static bool look(ip_expr *x, void *user)
         s->lookup = x->source;
         return false;
     }
-    s->fits = x->op != IP_X_COORD && x->op != IP_X_WINDOW && !(x->uses & (IP_USES_TAP | IP_USES_ACC));
+    s->fits = x->op != IP_X_COORD && !ip_x_is_repeated(x) && !(x->uses & (IP_USES_TAP | IP_USES_ACC));
     return s->fits;
 }
 

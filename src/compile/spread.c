@@ -34,7 +34,7 @@ static bool is_shared(const ip_expr *x) { return (x->uses & (IP_USES_X | IP_USES
 static bool check_number(ip_expr *x, void *user)
 {
     bool *fits = user;
-    *fits = *fits && !(x->op == IP_X_LOAD && x->uses & IP_USES_C) && x->op != IP_X_WINDOW;
+    *fits = *fits && !(x->op == IP_X_LOAD && x->uses & IP_USES_C) && !ip_x_is_repeated(x);
     return *fits;
 }
 
@@ -52,7 +52,7 @@ static int size_of(const ip_expr *x) { return (int)ip_dtype(x->dtype)->size_byte
 static ip_expr *only_shared_argument(const ip_expr *x)
 {
     ip_expr *found = NULL;
-    if (x->op == IP_X_LOAD || x->op == IP_X_WINDOW) return NULL;
+    if (x->op == IP_X_LOAD || ip_x_is_repeated(x)) return NULL;
     for (int k = 0; k < x->n_args; k++) {
         if (!is_shared(x->arg[k]) || x->arg[k] == found) continue;
         if (found) return NULL;
@@ -102,7 +102,7 @@ static bool look(ip_expr *x, void *user)
 static ip_expr *only_argument(const ip_expr *x)
 {
     ip_expr *found = NULL;
-    for (int k = 0; k < x->n_args && x->op != IP_X_LOAD && x->op != IP_X_WINDOW; k++) {
+    for (int k = 0; k < x->n_args && x->op != IP_X_LOAD && !ip_x_is_repeated(x); k++) {
         if (!(x->arg[k]->uses & (IP_USES_X | IP_USES_C)) || x->arg[k] == found) continue;
         if (found) return NULL;
         found = x->arg[k];

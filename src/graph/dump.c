@@ -99,6 +99,11 @@ static void push(dump *d, const imgpar_array *node)
 
 static bool is_row(const imgpar_array *a, const char *name) { return strcmp(a->op->info.name, name) == 0; }
 
+static bool is_loop(const imgpar_array *a) { return a->loop || is_row(a, "settled"); }
+
+/* What stands for a value that a loop or a function is given. */
+static bool is_placeholder(const imgpar_array *a) { return is_row(a, "placeholder") || is_row(a, "carried"); }
+
 /* Names without a definition of their own: a function's arguments, a loop's carried values. */
 static void name_placeholder(dump *d, const imgpar_array *p, int id, int k)
 {
@@ -140,7 +145,7 @@ static void write_name(dump *d, const entry *e)
     else if (e->k < 0)
         ip_str_printf(&d->out, "n%d", e->id);
     else
-        ip_str_printf(&d->out, "%c%d_%d", e->local && !a->loop ? 'p' : 'n', e->id, e->k);
+        ip_str_printf(&d->out, "%c%d_%d", e->local ? 'p' : 'n', e->id, e->k);
 }
 
 /* An operand: a name, a literal, or an expression in brackets. */
@@ -392,15 +397,46 @@ static void write_around(dump *d, const imgpar_array *a, int depth)
     ip_str_append(&d->out, "\")");
 }
 
+/* What a node of a loop carries, of either kind; not for long. */
+typedef struct carrying {
+    int n, projection;
+    imgpar_array *const *starts, *const *placeholder, *const *next;
+    const imgpar_array *until; /* NULL: none */
+    int64_t count, check;
+} carrying;
+
+static bool carries(const imgpar_array *a, carrying *c)
+{
+    const ip_loop *loop = a->loop;
+    const int n = a->n_inputs / 3;
+    if (loop)
+        *c = (carrying){ loop->n_carried, (int)a->params[0].number,
+                         a->inputs,       loop->placeholder,
+                         loop->next,      loop->until,
+                         loop->count,     loop->check };
+    else if (is_row(a, "settled"))
+        *c = (carrying){ n,
+                         (int)a->params[0].number,
+                         a->inputs,
+                         a->inputs + 2 * n,
+                         a->inputs + n,
+                         a->inputs[3 * n],
+                         (int64_t)ip_param_number(a, "count"),
+                         1 };
+    return is_loop(a);
+}
+
 /* All results of one loop inside another, in their order: the loop itself stands for them. */
 static bool is_whole_loop(dump *d, int n, imgpar_array *const *arrays)
 {
+    carrying first, c;
+    if (n < 2 || !carries(arrays[0], &first) || first.n != n) return false;
     for (int k = 0; k < n; k++) {
         const entry *e = look(d, arrays[k]);
-        if (!e || e->id || !arrays[k]->loop || arrays[k]->loop != arrays[0]->loop || arrays[k]->params[0].number != k)
+        if (!e || e->id || !carries(arrays[k], &c) || c.placeholder[0] != first.placeholder[0] || c.projection != k)
             return false;
     }
-    return n > 1 && arrays[0]->loop->n_carried == n;
+    return true;
 }
 
 /* "(a, b)" or, where there is one, "a". */
@@ -419,32 +455,31 @@ static void write_tuple(dump *d, int n, imgpar_array *const *arrays, int depth)
 }
 
 /* until is tested on the new values, which the graph has as the step's results: they are written as the arguments. */
-static void write_until(dump *d, const ip_loop *loop, int depth)
+static void write_until(dump *d, const carrying *loop, int depth)
 {
     ip_str_append(&d->out, ", until=");
-    write_tuple(d, loop->n_carried, loop->placeholder, depth);
+    write_tuple(d, loop->n, loop->placeholder, depth);
     ip_str_append(&d->out, " -> ");
-    for (int k = 0; k < loop->n_carried; k++) {
+    for (int k = 0; k < loop->n; k++) {
         entry *next = look(d, loop->next[k]), *p = look(d, loop->placeholder[k]);
         if (!next || !p || next->id) continue;
         next->id = p->id;
         next->k = k;
     }
     write_operand(d, loop->until, depth);
-    for (int k = 0; k < loop->n_carried; k++) {
+    for (int k = 0; k < loop->n; k++) {
         entry *next = look(d, loop->next[k]);
-        if (!next || !next->local || is_row(next->node, "placeholder")) continue;
+        if (!next || !next->local || is_placeholder(next->node)) continue;
         next->id = 0;
         next->k = -1;
     }
 }
 
-static void write_loop(dump *d, const imgpar_array *a, int depth)
+static void write_loop(dump *d, const carrying *loop, int depth)
 {
-    const ip_loop *loop = a->loop;
-    int n = loop->n_carried;
+    int n = loop->n;
     ip_str_append(&d->out, "iterate(");
-    write_tuple(d, n, a->inputs, depth);
+    write_tuple(d, n, loop->starts, depth);
     ip_str_printf(&d->out, ", %lld, ", (long long)loop->count);
     write_tuple(d, n, loop->placeholder, depth);
     ip_str_append(&d->out, " -> ");
@@ -460,8 +495,9 @@ static void write_expr(dump *d, const imgpar_array *a, int depth)
         ip_str_append(&d->out, "...");
         return;
     }
-    if (a->loop)
-        write_loop(d, a, depth);
+    carrying loop;
+    if (carries(a, &loop))
+        write_loop(d, &loop, depth);
     else if (is_fold(a))
         write_fold(d, a, depth);
     else if (is_around(a))
@@ -474,7 +510,7 @@ static void write_expr(dump *d, const imgpar_array *a, int depth)
         write_coordinate(d, a);
     else if (is_row(a, "inside"))
         write_inside(d, a);
-    else if (is_row(a, "placeholder"))
+    else if (is_placeholder(a))
         ip_str_putc(&d->out, '_'); /* of no loop we know */
     else if (a->op->symbol)
         write_operator(d, a, depth);
@@ -489,15 +525,16 @@ static bool push_inputs(dump *d, const imgpar_array *a)
 {
     size_t before = d->depth;
     int id = d->n_names + 1;
-    if (a->loop)
-        for (int k = 0; k < a->loop->n_carried; k++)
-            name_placeholder(d, a->loop->placeholder[k], id, k);
+    carrying loop = { .n = 0 };
+    carries(a, &loop);
+    for (int k = 0; k < loop.n; k++)
+        name_placeholder(d, loop.placeholder[k], id, k);
     if (is_fold(a)) {
         name_placeholder(d, a->inputs[1], id, 0);
         name_placeholder(d, a->inputs[2], id, 1);
     }
     if (is_around(a)) name_placeholder(d, a->inputs[0], id, 0);
-    if (a->loop || is_fold(a) || is_around(a)) d->n_names++;
+    if (is_loop(a) || is_fold(a) || is_around(a)) d->n_names++;
     for (int k = a->n_inputs - 1; k >= 0; k--)
         push(d, a->inputs[k]);
     for (int k = 0; a->loop && k < a->loop->n_carried; k++)
@@ -513,11 +550,13 @@ static bool push_inputs(dump *d, const imgpar_array *a)
 static int outermost_of(dump *d, const imgpar_array *a)
 {
     bool folds = is_fold(a) || is_around(a);
-    const imgpar_array *bound = a->loop ? a->loop->placeholder[0] : folds ? a->inputs[is_fold(a)] : NULL;
+    carrying loop = { .n = 0 };
+    carries(a, &loop);
+    const imgpar_array *bound = is_loop(a) ? loop.placeholder[0] : folds ? a->inputs[is_fold(a)] : NULL;
     const entry *e = bound ? look(d, bound) : NULL;
     int own = e ? e->id : NONE, least = NONE;
     for (int k = 0; k < a->n_inputs; k++) {
-        bool is_body = folds && (k > 0 || !is_fold(a));
+        bool is_body = (folds && (k > 0 || !is_fold(a))) || (is_loop(a) && k >= loop.n);
         e = look(d, a->inputs[k]);
         if (e && e->outermost < least && (!is_body || e->outermost < own)) least = e->outermost;
     }
@@ -530,12 +569,12 @@ static int outermost_of(dump *d, const imgpar_array *a)
 }
 
 /* All projections of a loop are named together, with the first of them: (n4_0, n4_1) = iterate(...). */
-static void define_projection(dump *d, const imgpar_array *a)
+static void define_projection(dump *d, const imgpar_array *a, const carrying *loop)
 {
-    entry *first = look(d, a->loop->placeholder[0]), *e = look(d, a);
-    int n = a->loop->n_carried;
+    entry *first = look(d, loop->placeholder[0]), *e = look(d, a);
+    int n = loop->n;
     e->id = first->id;
-    e->k = (int)a->params[0].number;
+    e->k = loop->projection;
     if (first->written) return;
     first->written = true;
     if (n > 1) ip_str_putc(&d->out, '(');
@@ -550,7 +589,8 @@ static void define_projection(dump *d, const imgpar_array *a)
 static void define(dump *d, const imgpar_array *a)
 {
     int outermost = outermost_of(d, a);
-    bool local = outermost != NONE || is_row(a, "placeholder");
+    carrying loop;
+    bool local = outermost != NONE || is_placeholder(a);
     entry *e = look(d, a);
     if (!e) return;
     e->outermost = outermost;
@@ -561,8 +601,8 @@ static void define(dump *d, const imgpar_array *a)
         e->id = ++d->n_leaves;
         return;
     }
-    if (a->loop) {
-        define_projection(d, a);
+    if (carries(a, &loop)) {
+        define_projection(d, a, &loop);
         return;
     }
     e->id = ++d->n_names;

@@ -87,8 +87,9 @@ static void remove_window(free_taps *f, int window)
 static void note_free_taps(ip_expr *x, void *user)
 {
     free_taps *f = user;
-    if (x->op == IP_X_WINDOW || x->op == IP_X_TAP) remove_window(f, x->window);
-    if (x->op != IP_X_TAP) return;
+    const bool is_leaf = x->op == IP_X_TAP || x->op == IP_X_STATE;
+    if (x->op == IP_X_WINDOW || x->op == IP_X_LOOP || is_leaf) remove_window(f, x->window);
+    if (!is_leaf) return;
     f->are_many |= f->n == 8;
     if (f->n < 8) f->windows[f->n++] = x->window;
 }
@@ -117,10 +118,12 @@ static ip_expr *intern(ip_ir *ir, ip_expr *proto, bool shared)
     x->uses = x->op == IP_X_COORD ? (unsigned char)(1 << x->axis)
               : x->op == IP_X_TAP ? IP_USES_TAP
               : x->op == IP_X_ACC ? IP_USES_ACC
-                                  : 0;
+              : x->op == IP_X_STATE
+                  ? (unsigned char)(IP_USES_TAP | IP_USES_Z | IP_USES_Y | IP_USES_X | (x->i ? IP_USES_C : 0))
+                  : 0;
     for (int k = 0; k < x->n_args; k++)
         x->uses |= x->arg[k]->uses;
-    if (x->op == IP_X_WINDOW && !uses_other_taps(ir, x)) /* its taps are bound here */
+    if ((x->op == IP_X_WINDOW || x->op == IP_X_LOOP) && !uses_other_taps(ir, x)) /* its taps are bound here */
         x->uses &= (unsigned char)~IP_USES_TAP;
     x->id = (unsigned)ir->n_exprs++;
     x->next = ir->table[x->hash & (ir->table_size - 1)];
@@ -276,6 +279,12 @@ static ip_expr *make(ip_ir *ir, ip_expr *proto)
     return intern(ir, proto, true);
 }
 
+ip_expr *ip_x_make(ip_ir *ir, ip_expr *proto)
+{
+    ip_range_infer(proto);
+    return intern(ir, proto, true);
+}
+
 ip_expr *ip_x_binary(ip_ir *ir, ip_xop op, ip_expr *a, ip_expr *b)
 {
     ip_expr x = { .op = op,
@@ -410,7 +419,7 @@ ip_expr *ip_x_with_args(ip_ir *ir, const ip_expr *x, ip_expr *const *args)
         proto.arg[k] = args[k];
     if (x->op == IP_X_LOAD) return ip_x_load(ir, x->source, args, x->border, x->n_args == 5 ? args[4] : NULL);
     if (x->op == IP_X_BORDER) return ip_x_border(ir, x->border, args[0], args[1]);
-    return make(ir, &proto);
+    return x->op > IP_X_WINDOW ? ip_x_make(ir, &proto) : make(ir, &proto);
 }
 
 /* ---- walking ----------------------------------------------------------------- */
@@ -498,12 +507,20 @@ void ip_x_descend(ip_ir *ir, ip_expr *root, bool (*fn)(ip_expr *x, void *user), 
     ip_free(seen);
 }
 
-static void find_window(ip_expr *x, void *user) { *(bool *)user |= x->op == IP_X_WINDOW; }
+static void find_window(ip_expr *x, void *user) { *(bool *)user |= ip_x_is_repeated(x); }
+static void find_loop(ip_expr *x, void *user) { *(bool *)user |= x->op == IP_X_LOOP; }
 
 bool ip_x_has_window(ip_ir *ir, ip_expr *root)
 {
     bool found = false;
     ip_x_walk(ir, root, find_window, &found);
+    return found;
+}
+
+bool ip_x_has_loop(ip_ir *ir, ip_expr *root)
+{
+    bool found = false;
+    ip_x_walk(ir, root, find_loop, &found);
     return found;
 }
 
@@ -529,6 +546,8 @@ static void add_cost(ip_expr *x, void *user)
     cost *c = user;
     if (x->op == IP_X_WINDOW)
         c->operations += (int64_t)x->taps_y * x->taps_x * ip_max(3, ip_x_cost(c->ir, x->arg[0]));
+    else if (x->op == IP_X_LOOP)
+        c->operations += x->arg[3]->i * (ip_x_cost(c->ir, x->arg[1]) + ip_x_cost(c->ir, x->arg[2]));
     else if (x->op > IP_X_ACC && x->op != IP_X_CAST)
         c->operations++;
 }

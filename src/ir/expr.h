@@ -44,6 +44,7 @@ typedef enum ip_xop {
     IP_X_PARAM, /* a number that is an argument of the kernel; its value is in .i or .f, too */
     IP_X_COORD, /* i32; .axis 0..3: z y x c of the element being computed */
     IP_X_TAP,   /* i32; .axis 0, 1: row, column within the enclosing window .window */
+    IP_X_STATE, /* value .axis that the enclosing loop .window carries, before a step: Note [Loops of an element] */
     IP_X_ACC,   /* .axis 0 the accumulated, 1 the incoming value of a reduction; states of a recurrence (stage.h) */
     /* reading a stage: arg[0..3] i32 indices z y x c; arg[4] the outside value (border CONSTANT) */
     IP_X_LOAD,
@@ -91,8 +92,21 @@ typedef enum ip_xop {
     /* a window too large to write out: folds arg[0] over TAP rows x columns with .fold, top row first, left to
      * right; FMA: acc = fma(arg[1], arg[0], acc) from 0 */
     IP_X_WINDOW,
+    /* Note [Loops of an element] */
+    IP_X_LIST,   /* arg[0], and behind it the list arg[1], where there is one */
+    IP_X_LOOP,   /* arg[0] list of starts, arg[1] list of what a step makes of them, arg[2] until, arg[3] count, i32 */
+    IP_X_RESULT, /* value .axis that the loop arg[0] ends with */
     IP_X_N
 } ip_xop;
+
+/*
+ * Note [Loops of an element]
+ * A LOOP carries values, each in its dtype, for one element: from its starts it takes `count` steps, fewer where until
+ * holds behind one. What a step makes, and until of what it made, are expressions over STATE, of the loop's own number.
+ * Lists are chains. A RESULT is one of the values at the end, so what reads several shares the loop. What is read at a
+ * place that depends on a STATE is a gather. Elements next to each other may take steps together, as long as those that
+ * have ended keep their values (compile/emit_loop.c).
+ */
 
 /* Whether it is a row of functions.def; these stand between SQRT and ISNAN. */
 static inline bool ip_x_is_function(ip_xop op) { return op > IP_X_SQRT && op < IP_X_ISNAN; }
@@ -124,8 +138,8 @@ struct ip_expr {
     ip_expr *arg[IP_X_MAX_ARGS];
     int64_t i;               /* CONST, PARAM of integers (u64: the bits) */
     double f;                /* CONST, PARAM of floats */
-    int axis;                /* COORD, TAP, ACC */
-    int window;              /* TAP, WINDOW: which window; none stands within one of its own number */
+    int axis;                /* COORD, TAP, ACC, STATE, RESULT */
+    int window;              /* TAP, WINDOW, STATE, LOOP: which window or loop; none stands within one of its number */
     int taps_y, taps_x;      /* WINDOW */
     ip_fold fold;            /* WINDOW */
     int border;              /* LOAD, BORDER: imgpar_border or IP_BORDER_NONE */
@@ -190,6 +204,18 @@ bool ip_x_slides(ip_ir *ir, ip_expr *x, int window, int axis);
 /* x with another expression for the window's tap along its axis 0 or 1. */
 ip_expr *ip_x_put_tap(ip_ir *ir, ip_expr *x, int window, int axis, ip_expr *tap);
 
+/* Value k of the loop of that number within its step; until ip_x_loop() has made one the number is an own one below 0.
+ * uses_c: it differs from channel to channel. */
+ip_expr *ip_x_state(ip_ir *ir, int loop, int k, imgpar_dtype dtype, bool uses_c);
+/* The loop that carries n values, the same for the same expressions and count. next and until are over the STATEs of
+ * number `own`, below 0, which become its. */
+ip_expr *ip_x_loop(ip_ir *ir, int own, int n, ip_expr *const *starts, ip_expr *const *next, ip_expr *until,
+                   int64_t count);
+ip_expr *ip_x_result(ip_ir *ir, ip_expr *loop, int k);
+/* The expressions of a list, up to `most`; how many there are. */
+int ip_x_list(ip_expr *list, ip_expr **out, int most);
+enum { IP_MOST_CARRIED = 16 }; /* values of a loop */
+
 /* ---- reading ----------------------------------------------------------------- */
 
 bool ip_x_is_const(const ip_expr *x, double *value);
@@ -207,8 +233,11 @@ void ip_x_walk(ip_ir *ir, ip_expr *root, void (*fn)(ip_expr *x, void *user), voi
 void ip_x_descend(ip_ir *ir, ip_expr *root, bool (*fn)(ip_expr *x, void *user), void *user);
 /* A copy of x with other arguments (folded as the builders do). */
 ip_expr *ip_x_with_args(ip_ir *ir, const ip_expr *x, ip_expr *const *args);
-/* Whether there is a WINDOW below root. */
+/* Whether there is a WINDOW or a LOOP below root; a LOOP. */
 bool ip_x_has_window(ip_ir *ir, ip_expr *root);
+bool ip_x_has_loop(ip_ir *ir, ip_expr *root);
+/* Whether x is computed by steps of its own: a WINDOW, a LOOP or a RESULT. */
+static inline bool ip_x_is_repeated(const ip_expr *x) { return x->op >= IP_X_WINDOW; }
 /* Number of distinct expressions below root that compute something. */
 int ip_x_size(ip_ir *ir, ip_expr *root);
 /* About how many operations an element takes: as ip_x_size(), with every tap of a window counted. */

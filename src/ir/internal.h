@@ -14,6 +14,8 @@ void ip_range_infer(ip_expr *x);
 ip_expr *ip_rules_apply(ip_ir *ir, const ip_expr *x);
 /* The value of an operation on constants; false when it is not folded. */
 bool ip_fold_constants(ip_ir *ir, const ip_expr *x, ip_expr **result);
+/* proto as it is, no rule applied. */
+ip_expr *ip_x_make(ip_ir *ir, ip_expr *proto);
 /* A fold of body, an expression of the window's taps. */
 ip_expr *ip_x_make_window(ip_ir *ir, ip_fold fold, int window, int taps_y, int taps_x, ip_expr *body);
 

@@ -15,7 +15,8 @@ static const char *const op_names[IP_X_N] = {
     [IP_X_FMA] = "fma",       [IP_X_NEG] = "neg",     [IP_X_ABS] = "abs",       [IP_X_NOT] = "not",
     [IP_X_FLOOR] = "floor",   [IP_X_CEIL] = "ceil",   [IP_X_RINT] = "rint",     [IP_X_TRUNC] = "trunc",
     [IP_X_SQRT] = "sqrt",     [IP_X_ISNAN] = "isnan", [IP_X_CAST] = "cast",     [IP_X_SATURATE] = "saturate",
-    [IP_X_WINDOW] = "window",
+    [IP_X_WINDOW] = "window", [IP_X_STATE] = "state", [IP_X_LIST] = "list",     [IP_X_LOOP] = "loop",
+    [IP_X_RESULT] = "result",
 #define FUNCTION(OP, NAME, F64) [IP_X_##OP] = #NAME,
 #include "ir/functions.def"
 #undef FUNCTION
@@ -36,7 +37,9 @@ static void print_one(ip_expr *x, void *user)
     }
     if (x->op == IP_X_COORD) ip_str_printf(out, " %c", "zyxc"[x->axis]);
     if (x->op == IP_X_TAP) ip_str_printf(out, " w%d.%c", x->window, "yx"[x->axis]);
-    if (x->op == IP_X_ACC) ip_str_printf(out, " %d", x->axis);
+    if (x->op == IP_X_ACC || x->op == IP_X_RESULT) ip_str_printf(out, " %d", x->axis);
+    if (x->op == IP_X_STATE) ip_str_printf(out, " l%d.%d", x->window, x->axis);
+    if (x->op == IP_X_LOOP) ip_str_printf(out, " l%d", x->window);
     if (x->op == IP_X_WINDOW) ip_str_printf(out, " w%d %dx%d fold %d", x->window, x->taps_y, x->taps_x, (int)x->fold);
     if (x->op == IP_X_LOAD) ip_str_printf(out, " s%d", x->source->id);
     if (x->op == IP_X_LOAD || x->op == IP_X_BORDER) ip_str_printf(out, " border %d", x->border);

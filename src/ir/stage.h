@@ -100,8 +100,9 @@ struct ip_ir {
     ip_expr **table;
     size_t table_size, n_exprs;
     int n_windows;
-    bool keeps_windows; /* around() folds what is lowered now: its own windows are loops, however small */
-    bool failed;        /* memory ran out */
+    struct ip_loops *loops; /* those that were made: loop.c */
+    bool keeps_windows;     /* around() folds what is lowered now: its own windows are loops, however small */
+    bool failed;            /* memory ran out */
 };
 
 /* A new IR, NULL without memory. */

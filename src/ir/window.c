@@ -45,6 +45,8 @@ static bool check_slide(ip_expr *x, void *user)
     slide_check *c = user;
     sum_of sum;
     if (!c->slides || !(x->uses & (IP_USES_TAP | 1u << c->axis))) return false;
+    c->slides = x->op != IP_X_STATE && x->op != IP_X_LOOP; /* steps of an element are no element's beside it */
+    if (!c->slides) return false;
     if (!sum_with_tap(x, c->window, c->axis, &sum)) return true;
     c->slides = sum.coordinates == sum.taps;
     return false;

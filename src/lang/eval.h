@@ -101,6 +101,7 @@ typedef struct ip_eval {
     ip_place place;
     const ip_symbol *defining; /* the fn whose body is being checked */
     int arounds;               /* how many functions of around() are being applied around this */
+    int element_loops;         /* how many loops of elements are being built around this */
     int loops;                 /* how many loops' steps over placeholders are being built around this */
     bool trying;               /* one of them only to learn what its counters are: their bounds are not known yet */
     bool dead;                 /* checking a branch that is not taken: no number is known */

@@ -15,32 +15,22 @@
  * known: slice() needs them.
  *
  * until is tested after each step, or every check-th: at once where it is a number, else by the loop.
+ *
+ * Where until is of each element: iterate_elements.c.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
-#include "lang/eval.h"
+#include "lang/iterate.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { MAX_PEELED = 4 };
 
-typedef struct iteration {
-    ip_eval *ev;
-    const ip_node *call, *step, *until;
-    ip_val step_fn, until_fn; /* FUNCTION, or NONE: the node is an expression in _ */
-    int n;                    /* values carried */
-    int64_t count;            /* steps left */
-    int64_t done, check;      /* steps taken; until is tested after every check-th */
-    bool known;               /* checking: count is known */
-    int n_adopted;            /* times that values took the white a step gives them */
-    char from[96], to[96];    /* the type that a step changed last, and to what */
-} iteration;
-
 /* ---- one step -------------------------------------------------------------------------- */
 
 /* A lambda or the name of a function; NONE for an expression in _. */
-static bool function_of(iteration *it, const ip_node *node, ip_val *fn)
+static bool function_of(ip_iteration *it, const ip_node *node, ip_val *fn)
 {
     *fn = (ip_val){ .kind = IP_V_NONE };
     bool name = node->kind == IP_N_NAME && node->name != it->ev->program->underscore;
@@ -60,7 +50,7 @@ static bool uses_underscore(const ip_node *node, const ip_symbol *underscore)
 }
 
 /* fn, or the expression at node, of the n values. */
-static bool apply(iteration *it, const ip_node *node, const ip_val *fn, const ip_val *state, ip_val *out)
+static bool apply(ip_iteration *it, const ip_node *node, const ip_val *fn, const ip_val *state, ip_val *out)
 {
     ip_eval *ev = it->ev;
     if (fn->kind == IP_V_FUNCTION) return ip_call_function(ev, fn, state, it->n, node->offset, out);
@@ -79,7 +69,7 @@ static bool apply(iteration *it, const ip_node *node, const ip_val *fn, const ip
 static bool carries(const ip_val *v) { return v->kind == IP_V_ARRAY || v->kind == IP_V_ANY || ip_val_is_scalar(v); }
 
 /* One value or a tuple to vals[n], which are NONE. Takes v. */
-static bool spread(iteration *it, const ip_node *node, ip_val *v, ip_val *vals)
+static bool spread(ip_iteration *it, const ip_node *node, ip_val *v, ip_val *vals)
 {
     int n = v->kind == IP_V_TUPLE ? v->u.tuple->n : 1;
     bool ok = n == it->n || v->kind == IP_V_ANY;
@@ -96,37 +86,39 @@ static bool spread(iteration *it, const ip_node *node, ip_val *v, ip_val *vals)
     return ok;
 }
 
-static void free_values(ip_val *vals, int n)
+void ip_iterate_free(ip_val *vals, int n)
 {
     for (int i = 0; i < n; i++)
         ip_val_free(&vals[i]);
 }
 
-static bool take_step(iteration *it, const ip_val *state, ip_val *next)
+bool ip_iterate_step(ip_iteration *it, const ip_val *state, ip_val *next)
 {
     ip_val result;
     bool ok = apply(it, it->step, &it->step_fn, state, &result) && spread(it, it->step, &result, next);
-    if (!ok) free_values(next, it->n);
+    if (!ok) ip_iterate_free(next, it->n);
     return ok;
 }
 
 /* The value of until after a step; NONE when there is none. */
-static bool test_until(iteration *it, const ip_val *next, ip_val *out)
+bool ip_iterate_test(ip_iteration *it, const ip_val *next, ip_val *out)
 {
     *out = (ip_val){ .kind = IP_V_NONE };
     if (!it->until) return true;
     if (!apply(it, it->until, &it->until_fn, next, out)) return false;
-    bool one =
-        ip_val_is_scalar(out) || out->kind == IP_V_ANY ||
-        (out->kind == IP_V_ARRAY &&
-         (it->ev->checking || (ip_type_count(&out->u.array->type) == 1 && !ip_type_is_complex(&out->u.array->type))));
+    bool is_array = out->kind == IP_V_ARRAY && !it->ev->checking && !ip_type_is_complex(&out->u.array->type);
+    it->is_of_elements = is_array && ip_type_count(&out->u.array->type) > 1;
+    if (it->is_of_elements) return true;
+    bool one = ip_val_is_scalar(out) || out->kind == IP_V_ANY ||
+               (out->kind == IP_V_ARRAY && (it->ev->checking || (is_array && ip_type_count(&out->u.array->type) == 1)));
     if (one) return true;
     ip_val_free(out);
-    return ip_eval_fail(it->ev, it->until->offset, "iterate: until must be one number, such as mean(_) < 3");
+    return ip_eval_fail(it->ev, it->until->offset,
+                        "iterate: until must be one number, such as mean(_) < 3, or one for each element");
 }
 
 /* The step that was just taken is the last one, as far as until tells. */
-static bool stops(const iteration *it, const ip_val *stop)
+static bool stops(const ip_iteration *it, const ip_val *stop)
 {
     bool holds = ip_val_is_scalar(stop) && !stop->unknown && stop->number != 0;
     return holds && it->done % it->check == 0;
@@ -134,12 +126,12 @@ static bool stops(const iteration *it, const ip_val *stop)
 
 static void move_values(ip_val *to, ip_val *from, int n)
 {
-    free_values(to, n);
+    ip_iterate_free(to, n);
     memcpy(to, from, (size_t)n * sizeof *to);
     memset(from, 0, (size_t)n * sizeof *from);
 }
 
-static bool all_numbers(const iteration *it, const ip_val *state)
+static bool all_numbers(const ip_iteration *it, const ip_val *state)
 {
     for (int i = 0; i < it->n; i++)
         if (!ip_val_is_scalar(&state[i]) || state[i].unknown) return false;
@@ -147,11 +139,16 @@ static bool all_numbers(const iteration *it, const ip_val *state)
 }
 
 /* Steps as long as the values are numbers. */
-static bool run_numbers(iteration *it, ip_val *state, ip_val *next)
+static bool run_numbers(ip_iteration *it, ip_val *state, ip_val *next)
 {
     while (it->known && it->count > 0 && all_numbers(it, state)) {
         ip_val stop;
-        if (!take_step(it, state, next) || !test_until(it, next, &stop)) return false;
+        if (!ip_iterate_step(it, state, next) || !ip_iterate_test(it, next, &stop)) return false;
+        if (it->is_of_elements) {
+            ip_iterate_free(next, it->n);
+            ip_val_free(&stop);
+            return true;
+        }
         it->count--;
         it->done++;
         move_values(state, next, it->n);
@@ -170,15 +167,15 @@ static bool run_numbers(iteration *it, ip_val *state, ip_val *next)
 
 /* ---- loops ------------------------------------------------------------------------------ */
 
-static bool same_elements(const ip_type *a, const ip_type *b)
+bool ip_iterate_same_elements(const ip_type *a, const ip_type *b)
 {
     return a->dtype == b->dtype && a->space == b->space && a->rank == b->rank &&
            memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
 }
 
-static bool same_type(const ip_type *a, const ip_type *b)
+bool ip_iterate_same_type(const ip_type *a, const ip_type *b)
 {
-    return same_elements(a, b) && a->white == b->white && a->is_mask == b->is_mask &&
+    return ip_iterate_same_elements(a, b) && a->white == b->white && a->is_mask == b->is_mask &&
            a->alpha_is_number == b->alpha_is_number;
 }
 
@@ -187,15 +184,15 @@ static int differing(const ip_val *a, const ip_val *b, int n)
 {
     for (int i = 0; i < n; i++) {
         const imgpar_array *has = a[i].u.array, *gets = b[i].u.array;
-        bool same =
-            has->bends ? gets->bends && same_elements(&has->type, &gets->type) : same_type(&has->type, &gets->type);
+        bool same = has->bends ? gets->bends && ip_iterate_same_elements(&has->type, &gets->type)
+                               : ip_iterate_same_type(&has->type, &gets->type);
         if (!same || has->bends != gets->bends) return i;
     }
     return -1;
 }
 
 /* The number v as an array of one element of that dtype. */
-static bool number_array(iteration *it, imgpar_dtype dtype, ip_val *v)
+static bool number_array(ip_iteration *it, imgpar_dtype dtype, ip_val *v)
 {
     bool fractional = ip_dtype(dtype)->is_float;
     imgpar_array *a = ip_build_loop_start(it->ev->ctx, v->number, fractional || v->fractional);
@@ -206,7 +203,7 @@ static bool number_array(iteration *it, imgpar_dtype dtype, ip_val *v)
 }
 
 /* What a step made of a loop's value in the placeholder's dtype: a number, or what still bends. Takes *v. */
-static bool to_loop_value(iteration *it, const imgpar_array *holder, ip_val *v)
+static bool to_loop_value(ip_iteration *it, const imgpar_array *holder, ip_val *v)
 {
     bool fractional = ip_dtype(holder->type.dtype)->is_float;
     if (ip_val_is_scalar(v)) return number_array(it, holder->type.dtype, v);
@@ -229,8 +226,8 @@ static bool becomes_fraction(ip_val *state, const ip_val *next)
 }
 
 /* The bounds of a counter over all steps, where next is holder + number; else false. */
-static bool counter_range(const iteration *it, const ip_val *state, const imgpar_array *holder,
-                          const imgpar_array *next, ip_range *range)
+bool ip_iterate_counts(const ip_iteration *it, const ip_val *state, const imgpar_array *holder,
+                       const imgpar_array *next, ip_range *range)
 {
     const char *symbol = next->op && next->op->symbol ? next->op->symbol : "";
     bool adds = strcmp(symbol, "+") == 0, subtracts = strcmp(symbol, "-") == 0 && next->n_inputs == 2;
@@ -246,14 +243,14 @@ static bool counter_range(const iteration *it, const ip_val *state, const imgpar
     return fabs(last) < 0x1p53 && fabs(state->number) < 0x1p53;
 }
 
-static void arrays_of(const ip_val *vals, int n, imgpar_array **arrays)
+void ip_iterate_arrays(const ip_val *vals, int n, imgpar_array **arrays)
 {
     for (int i = 0; i < n; i++)
         arrays[i] = vals[i].u.array;
 }
 
 /* Numbers to start from become arrays of their placeholders' dtype. */
-static bool to_arrays(iteration *it, ip_val *state, const ip_val *holders)
+static bool to_arrays(ip_iteration *it, ip_val *state, const ip_val *holders)
 {
     for (int i = 0; i < it->n; i++)
         if (ip_val_is_scalar(&state[i]) && !to_loop_value(it, holders[i].u.array, &state[i])) return false;
@@ -261,14 +258,14 @@ static bool to_arrays(iteration *it, ip_val *state, const ip_val *holders)
 }
 
 /* Builds the loop node from arrays; results replace state. vectors: 4 n arrays to work in. */
-static bool build_loop(iteration *it, ip_val *state, const ip_val *holders, const ip_val *next, const ip_val *stop,
+static bool build_loop(ip_iteration *it, ip_val *state, const ip_val *holders, const ip_val *next, const ip_val *stop,
                        imgpar_array **vectors)
 {
     int n = it->n;
     imgpar_array **initial = vectors, **placeholder = initial + n, **result = placeholder + n, **out = result + n;
-    arrays_of(state, n, initial);
-    arrays_of(holders, n, placeholder);
-    arrays_of(next, n, result);
+    ip_iterate_arrays(state, n, initial);
+    ip_iterate_arrays(holders, n, placeholder);
+    ip_iterate_arrays(next, n, result);
     ip_build_loop(it->ev->ctx, n, initial, placeholder, result, stop->kind == IP_V_ARRAY ? stop->u.array : NULL,
                   it->count, it->check, out);
     bool ok = true;
@@ -284,14 +281,14 @@ static bool build_loop(iteration *it, ip_val *state, const ip_val *holders, cons
 
 /* The values with the white that a step gives them, and with alpha as it takes it; they may differ in nothing else.
  * Where until is a graph no step can be taken before the loop, which would find it. */
-static bool adopt_white(iteration *it, ip_val *state, const ip_val *next)
+static bool adopt_white(ip_iteration *it, ip_val *state, const ip_val *next)
 {
     for (int i = 0; i < it->n; i++) {
         if (ip_val_is_scalar(&state[i])) continue;
         const ip_type *has = &state[i].u.array->type, *gets = &next[i].u.array->type;
         ip_val told;
-        if (same_type(has, gets)) continue;
-        if (!same_elements(has, gets)) return false;
+        if (ip_iterate_same_type(has, gets)) continue;
+        if (!ip_iterate_same_elements(has, gets)) return false;
         ip_arg args[] = { ip_arg_array(state[i].u.array),
                           { .name = "white", .kind = IP_ARG_NUMBER, .number = gets->white },
                           { .name = "mask", .kind = IP_ARG_BOOL, .number = gets->is_mask },
@@ -310,7 +307,7 @@ typedef struct attempt {
     bool *bounded;    /* whether ranges[i] is known */
 } attempt;
 
-static bool make_holders(iteration *it, const ip_val *state, attempt *at)
+static bool make_holders(ip_iteration *it, const ip_val *state, attempt *at)
 {
     imgpar_context *ctx = it->ev->ctx;
     for (int i = 0; i < it->n; i++) {
@@ -324,11 +321,11 @@ static bool make_holders(iteration *it, const ip_val *state, attempt *at)
 }
 
 /* Takes a step over new placeholders. *again: something was learnt of the numbers that the loop starts from. */
-static bool try_step(iteration *it, ip_val *state, attempt *at, bool *again)
+static bool try_step(ip_iteration *it, ip_val *state, attempt *at, bool *again)
 {
-    free_values(at->next, it->n);
+    ip_iterate_free(at->next, it->n);
     *again = false;
-    if (!make_holders(it, state, at) || !take_step(it, at->holders, at->next)) return false;
+    if (!make_holders(it, state, at) || !ip_iterate_step(it, at->holders, at->next)) return false;
     for (int i = 0; i < it->n; i++)
         *again = becomes_fraction(&state[i], &at->next[i]) || *again;
     for (int i = 0; i < it->n && !*again; i++) {
@@ -340,13 +337,13 @@ static bool try_step(iteration *it, ip_val *state, attempt *at, bool *again)
     for (int i = 0; i < it->n && !*again; i++) {
         const imgpar_array *holder = at->holders[i].u.array;
         if (at->bounded[i] || !holder->bends || state[i].fractional) continue;
-        at->bounded[i] = counter_range(it, &state[i], holder, at->next[i].u.array, &at->ranges[i]);
+        at->bounded[i] = ip_iterate_counts(it, &state[i], holder, at->next[i].u.array, &at->ranges[i]);
     }
     return true;
 }
 
 /* Steps over placeholders until their types and bounds are known, the last of them with all that is. */
-static bool settle(iteration *it, ip_val *state, attempt *at)
+static bool settle(ip_iteration *it, ip_val *state, attempt *at)
 {
     bool again = true, ok = true, trying = it->ev->trying, any_number = false;
     for (int i = 0; i < it->n; i++)
@@ -358,13 +355,13 @@ static bool settle(iteration *it, ip_val *state, attempt *at)
     it->ev->trying = trying;
     ok = ok && try_step(it, state, at, &again);
     /* In a loop node until is a graph of the placeholders too, which stand for the new values when it is tested. */
-    ok = ok && test_until(it, at->holders, &at->stop);
+    ok = ok && ip_iterate_test(it, at->holders, &at->stop);
     it->ev->loops--;
     return ok;
 }
 
 /* With until no step can be taken off the front: a number that a step makes an array of one element starts as such. */
-static bool start_typed(iteration *it, ip_val *state, const ip_type *type)
+static bool start_typed(ip_iteration *it, ip_val *state, const ip_type *type)
 {
     bool fits = ip_val_is_scalar(state) && type->rank == 1 && type->shape[0] == 1 && type->dtype != IMGPAR_COMPLEX64;
     return fits && number_array(it, type->dtype, state);
@@ -372,7 +369,7 @@ static bool start_typed(iteration *it, ip_val *state, const ip_type *type)
 
 /* One attempt at a loop. *again: state has changed, and it wants another; *changed: which value's type the step
  * changes, or -1. */
-static bool attempt_loop(iteration *it, ip_val *state, attempt *at, int *changed, bool *again)
+static bool attempt_loop(ip_iteration *it, ip_val *state, attempt *at, int *changed, bool *again)
 {
     *again = false;
     if (!settle(it, state, at)) return false;
@@ -396,7 +393,7 @@ static bool attempt_loop(iteration *it, ip_val *state, attempt *at, int *changed
 }
 
 /* Evaluates the step over placeholders. *changed: which value's type the step changes, or -1: state is the result. */
-static bool try_loop(iteration *it, ip_val *state, int *changed)
+static bool try_loop(ip_iteration *it, ip_val *state, int *changed)
 {
     bool ok = true, again = true;
     while (ok && again) {
@@ -416,7 +413,7 @@ static bool try_loop(iteration *it, ip_val *state, int *changed)
     return ok && !it->ev->err->status;
 }
 
-static bool never_settles(iteration *it)
+bool ip_iterate_never_settles(ip_iteration *it)
 {
     return ip_eval_fail(it->ev, it->step->offset, "iterate: the type never settles, a step still changes %s to %s",
                         it->from, it->to);
@@ -425,13 +422,18 @@ static bool never_settles(iteration *it)
 /* ---- the whole --------------------------------------------------------------------------- */
 
 /* Steps over arrays: written out, or as a loop. */
-static bool run_arrays(iteration *it, ip_val *state, ip_val *next)
+static bool run_arrays(ip_iteration *it, ip_val *state, ip_val *next)
 {
     for (int peeled = 0; it->count > 0;) {
         ip_val stop;
         uint64_t before = it->ev->n_nodes;
-        if (!take_step(it, state, next) || !test_until(it, next, &stop)) return false;
+        if (!ip_iterate_step(it, state, next) || !ip_iterate_test(it, next, &stop)) return false;
         uint64_t built = it->ev->n_nodes - before;
+        if (it->is_of_elements) {
+            ip_iterate_free(next, it->n);
+            ip_val_free(&stop);
+            return ip_iterate_elements(it, state);
+        }
         it->done++;
         bool stops_now = stops(it, &stop), by_loop = stop.kind == IP_V_ARRAY;
         ip_val_free(&stop);
@@ -445,7 +447,7 @@ static bool run_arrays(iteration *it, ip_val *state, ip_val *next)
         bool ok = after || ip_eval_fail_memory(it->ev);
         if (ok) move_values(after, next, it->n);
         ok = ok && try_loop(it, state, &changed);
-        if (ok && changed >= 0 && ++peeled > MAX_PEELED) ok = never_settles(it);
+        if (ok && changed >= 0 && ++peeled > MAX_PEELED) ok = ip_iterate_never_settles(it);
         if (ok && changed >= 0) {
             move_values(state, after, it->n);
             it->count--;
@@ -459,23 +461,26 @@ static bool run_arrays(iteration *it, ip_val *state, ip_val *next)
 }
 
 /* Checking: one step on values that are not known. */
-static bool check_step(iteration *it, ip_val *state, ip_val *next)
+static bool check_step(ip_iteration *it, ip_val *state, ip_val *next)
 {
     ip_val stop;
     if (it->known && it->count == 0) return true;
     for (int i = 0; i < it->n; i++)
         if (ip_val_is_scalar(&state[i])) state[i].unknown = true;
-    if (!take_step(it, state, next) || !test_until(it, next, &stop)) return false;
+    if (!ip_iterate_step(it, state, next) || !ip_iterate_test(it, next, &stop)) return false;
+    const bool may_be_of_elements = stop.kind == IP_V_ARRAY || stop.kind == IP_V_ANY;
     for (int i = 0; i < it->n; i++) {
-        bool same = state[i].kind == next[i].kind || (ip_val_is_scalar(&state[i]) && ip_val_is_scalar(&next[i]));
+        bool are_numbers = ip_val_is_scalar(&state[i]) && ip_val_is_scalar(&next[i]);
+        bool same = state[i].kind == next[i].kind && !ip_val_is_scalar(&state[i]);
+        same = same || (are_numbers && !may_be_of_elements);
         state[i] = ip_val_unknown(same ? (ip_value_kind)state[i].kind : IP_V_ANY);
     }
-    free_values(next, it->n);
+    ip_iterate_free(next, it->n);
     return true;
 }
 
 /* Takes the values. */
-static bool result_of(iteration *it, ip_val *state, ip_val *out)
+static bool result_of(ip_iteration *it, ip_val *state, ip_val *out)
 {
     if (it->n == 1) {
         *out = state[0];
@@ -488,7 +493,7 @@ static bool result_of(iteration *it, ip_val *state, ip_val *out)
     return true;
 }
 
-static bool run(iteration *it, ip_val *start, ip_val *out)
+static bool run(ip_iteration *it, ip_val *start, ip_val *out)
 {
     if (start->kind == IP_V_TUPLE) it->n = start->u.tuple->n;
     ip_val *state = ip_vals_new(it->n), *next = ip_vals_new(it->n);
@@ -505,14 +510,14 @@ static bool run(iteration *it, ip_val *start, ip_val *out)
     return ok;
 }
 
-static bool check_step_use(const iteration *it)
+static bool check_step_use(const ip_iteration *it)
 {
     bool may_be_function = it->step->kind == IP_N_NAME || it->step->kind == IP_N_LAMBDA;
     if (may_be_function || it->n > 1 || uses_underscore(it->step, it->ev->program->underscore)) return true;
     return ip_eval_fail(it->ev, it->step->offset, "iterate: the step does not use _, the value before it");
 }
 
-static bool read_check(iteration *it, const ip_node *node)
+static bool read_check(ip_iteration *it, const ip_node *node)
 {
     bool known = true;
     if (node && !ip_eval_integer(it->ev, node, "iterate: check", 1, IP_EVAL_MAX_COUNT, &it->check, &known))
@@ -528,7 +533,7 @@ bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out)
     if (slots[4] && !slots[3])
         return ip_eval_fail(ev, slots[4]->offset,
                             "iterate: check tells how often until is tested, and there is no until");
-    iteration it = { .ev = ev, .call = call, .step = slots[2], .until = slots[3], .n = 1, .check = 1 };
+    ip_iteration it = { .ev = ev, .call = call, .step = slots[2], .until = slots[3], .n = 1, .check = 1 };
     ip_val start = { .kind = IP_V_NONE };
     ip_place place = ip_leave_region(ev, ev->place.make);
     bool ok = ip_eval_any(ev, slots[0], &start) &&

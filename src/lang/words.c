@@ -72,7 +72,10 @@ static const ip_word words[] = {
          "(a, b) = iterate((u, v), n, (p, q) -> (e, f)). until= is tested after each step, or with check=k after\n"
          "every k-th one, and stops where it holds. What starts from a number stays one, however long the loop: it\n"
          "never widens what it meets, and is computed in 64 bits (f64 with a fraction). slice(a, i, i + 1) follows\n"
-         "a counter.",
+         "a counter.\n"
+         "Where until has the shape of what is carried, each element stops by itself: all steps are one kernel, and\n"
+         "numbers that steps start from become arrays. A step then reads its own element of what is carried, and of\n"
+         "other arrays any: (u, n) = iterate((a, 0), 99, (u, n) -> (u * u, n + 1), until=(u, n) -> u > 1000).",
          "iterate(a, 3, boxblur(_, size=3))", 3, "start", "count", "step", "until", "check"),
     FORM(
         "reduce", ip_form_reduce,

@@ -480,3 +480,40 @@ void ip_build_loop(imgpar_context *ctx, int n, imgpar_array *const *initial, img
     for (int k = 0; failed && k < n; k++)
         if (out[k]->op) imgpar_array_replace(&out[k], no_memory());
 }
+
+/* ---- loops of elements ------------------------------------------------------------------ */
+
+imgpar_array *ip_build_carried(imgpar_context *ctx, const ip_type *type, int k, int level)
+{
+    imgpar_array *node = new_node(ctx, "carried", 0, type);
+    if (!node) return no_memory();
+    node->params[0].number = k;
+    node->params[1].number = level;
+    return complete(node);
+}
+
+static imgpar_array *settled(imgpar_context *ctx, int n, int k, imgpar_array *const *inputs, int64_t count, int level)
+{
+    imgpar_array *node = new_node(ctx, "settled", 3 * n + 1, &inputs[2 * n + k]->type);
+    if (!node) return no_memory();
+    for (int i = 0; i <= 3 * n; i++)
+        node->inputs[i] = ip_array_hold(inputs[i]);
+    node->params[0].number = k;
+    node->params[1].number = (double)count;
+    node->params[2].number = level;
+    return complete(node);
+}
+
+void ip_build_settled(imgpar_context *ctx, int n, imgpar_array *const *starts, imgpar_array *const *next,
+                      imgpar_array *const *carried, imgpar_array *until, int64_t count, int level, imgpar_array **out)
+{
+    imgpar_array *inputs[3 * IP_MOST_CARRIED + 1], *error = loop_error(n, starts, carried, next, until);
+    for (int k = 0; k < n; k++) {
+        inputs[k] = starts[k];
+        inputs[n + k] = next[k];
+        inputs[2 * n + k] = carried[k];
+    }
+    inputs[3 * n] = until;
+    for (int k = 0; k < n; k++)
+        out[k] = error ? imgpar_array_retain(error) : settled(ctx, n, k, inputs, count, level);
+}

@@ -71,6 +71,12 @@ imgpar_array *ip_build_loop_value(imgpar_context *ctx, bool fractional, const ip
 void ip_build_loop(imgpar_context *ctx, int n, imgpar_array *const *initial, imgpar_array *const *placeholder,
                    imgpar_array *const *next, imgpar_array *until, int64_t count, int64_t check, imgpar_array **out);
 
+/* What stands for value k within the step of iterate() whose until is of each element, `level` such loops deep, and the
+ * n values behind it, as out[]. starts are arrays of that type, or numbers, until has its shape: stages_iterate.c. */
+imgpar_array *ip_build_carried(imgpar_context *ctx, const ip_type *type, int k, int level);
+void ip_build_settled(imgpar_context *ctx, int n, imgpar_array *const *starts, imgpar_array *const *next,
+                      imgpar_array *const *carried, imgpar_array *until, int64_t count, int level, imgpar_array **out);
+
 /* Folds every element of a into one with a function whose order is free (associative.h): body is a graph over the
  * one-element placeholders p and q, both of a's dtype, and gives an element of that dtype.
  * associative: the caller says so of it. */

@@ -70,6 +70,41 @@ static void run_window(ip_ref_program *p, int position, const ip_ref_place *plac
     p->at[instr->slot] = acc;
 }
 
+/* ---- loops of an element ------------------------------------------------------------------------- */
+
+#define KEEP_WHERE(TYPE)        \
+    for (int k = 0; k < n; k++) \
+    ((TYPE *)to)[k] = goes[k] ? ((const TYPE *)from)[k] : ((TYPE *)to)[k]
+
+static void move_going(int n, int size_log2, void *to, const void *from, const uint8_t *goes)
+{
+    switch (size_log2) {
+    case 0: KEEP_WHERE(uint8_t); break;
+    case 1: KEEP_WHERE(uint16_t); break;
+    case 2: KEEP_WHERE(uint32_t); break;
+    default: KEEP_WHERE(uint64_t); break;
+    }
+}
+
+static bool ends_where(int n, uint8_t *goes, const uint8_t *until)
+{
+    uint8_t any = 0;
+    for (int k = 0; k < n; k++)
+        any |= goes[k] &= (uint8_t)!until[k];
+    return !any;
+}
+
+static void run_steps(ip_ref_program *p, int position, const ip_ref_place *place)
+{
+    const ip_ref_instr *instr = &p->code[position];
+    const int n = ip_ref_count(p, instr->rate, place->n);
+    uint8_t *goes = p->slots + (size_t)instr->arg[0] * p->slot_bytes;
+    for (int64_t step = 0; step < instr->x->arg[3]->i; step++) {
+        run_code(p, position + 1, position + 1 + instr->n_body, place);
+        if (ends_where(n, goes, p->at[instr->arg[1]])) break;
+    }
+}
+
 /* ---- the loop ------------------------------------------------------------------------------------ */
 
 static void run_instr(ip_ref_program *p, const ip_ref_instr *instr, const ip_ref_place *place)
@@ -81,7 +116,8 @@ static void run_instr(ip_ref_program *p, const ip_ref_instr *instr, const ip_ref
     p->at[instr->slot] = r;
     switch (instr->kind) {
     case IP_REF_CONSTANT:
-    case IP_REF_WINDOW: break;
+    case IP_REF_WINDOW:
+    case IP_REF_STEPS: break;
     case IP_REF_LOOP: instr->loop(n, r, a, b, c); break;
     case IP_REF_SPREAD:
         if (instr->from == IP_REF_ONCE)
@@ -94,6 +130,12 @@ static void run_instr(ip_ref_program *p, const ip_ref_instr *instr, const ip_ref
     case IP_REF_ACC: p->at[instr->slot] = p->acc[x->axis]; break;
     case IP_REF_BORDER: border(x, n, r, a, b); break;
     case IP_REF_LOAD: ip_ref_load(p, instr, place); break;
+    case IP_REF_GOING: memset(r, 1, (size_t)n); break;
+    case IP_REF_START:
+    case IP_REF_STATE: memcpy(r, a, (size_t)n << ip_ref_size_log2(x->dtype)); break;
+    case IP_REF_NEXT:
+        move_going(n, ip_ref_size_log2(x->dtype), p->slots + (size_t)instr->arg[1] * p->slot_bytes, a, c);
+        break;
     }
 }
 
@@ -102,6 +144,8 @@ static void run_code(ip_ref_program *p, int from, int to, const ip_ref_place *pl
     for (int k = from; k < to; k += 1 + p->code[k].n_body) {
         if (p->code[k].kind == IP_REF_WINDOW)
             run_window(p, k, place);
+        else if (p->code[k].kind == IP_REF_STEPS)
+            run_steps(p, k, place);
         else
             run_instr(p, &p->code[k], place);
     }

@@ -27,6 +27,7 @@
 
 enum {
     IP_REF_BLOCK = 2048,     /* elements: the values of a few operations stay in the nearest cache */
+    IP_REF_LOOP_BLOCK = 128, /* where elements stop by themselves: a block goes on as long as one of them does */
     IP_REF_ELEMENT_BYTES = 8 /* of the largest value */
 };
 
@@ -48,7 +49,13 @@ typedef enum ip_ref_kind {
     IP_REF_ACC,
     IP_REF_BORDER,
     IP_REF_WINDOW,
-    IP_REF_LOAD
+    IP_REF_LOAD,
+    /* loops of an element, ir/expr.h, Note [Loops of an element] */
+    IP_REF_GOING, /* which elements go on: all of them */
+    IP_REF_START, /* the argument, in memory that steps change */
+    IP_REF_STEPS, /* the loop: arguments GOING and until; its body ends with NEXTs */
+    IP_REF_STATE, /* what the argument, a START, holds now */
+    IP_REF_NEXT   /* arguments value, START, GOING: the value becomes that of the START where elements go on */
 } ip_ref_kind;
 
 /* How a load finds the elements that it reads. */
@@ -75,7 +82,7 @@ typedef struct ip_ref_instr {
     int n_args;
     ip_ref_loop loop;
     ip_ref_rate from; /* SPREAD: the rate of its argument */
-    int n_body;       /* WINDOW: the next so many instructions are its body */
+    int n_body;       /* WINDOW, STEPS: the next so many instructions are its body */
     int window;       /* WINDOW, TAP: its number among windows */
     /* LOAD */
     const void *memory; /* the source's elements */

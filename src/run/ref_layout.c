@@ -2,7 +2,7 @@
 /*
  * Memory for a program's values.
  *
- * A value keeps its slot until its last use, or, if a window that it does not belong to uses it, until that window's
+ * A value keeps its slot until its last use, or, if a window or a loop that it does not belong to uses it, until its
  * end. Constants keep theirs for ever and are written once; so do values of which a whole row is kept.
  */
 #include "run/ref_program.h"
@@ -38,7 +38,7 @@ static void find_windows(const ip_ref_program *p, layout *l)
         while (window >= 0 && k > window + p->code[window].n_body)
             window = l->outer[window];
         l->outer[k] = window;
-        if (p->code[k].x->op == IP_X_WINDOW) window = k;
+        if (p->code[k].n_body > 0) window = k;
     }
 }
 
@@ -61,7 +61,7 @@ static void find_last_uses(const ip_ref_program *p, layout *l, const ip_ref_made
         const ip_ref_instr *instr = &p->code[k];
         for (int a = 0; a < instr->n_args; a++) {
             note_use(p, l, instr->arg[a], k);
-            /* A window's arguments are folded after each run of its body. */
+            /* A window's arguments are folded after each run of its body, and a loop's until looked at. */
             if (instr->n_body > 0) note_use(p, l, instr->arg[a], k + instr->n_body);
         }
     }

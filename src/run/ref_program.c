@@ -34,7 +34,8 @@ typedef struct compiler {
     const ip_ref_loops *loops;
     int *known; /* by expression id and rate: a value number + 1; 0: not compiled */
     size_t n_known;
-    block **open; /* by window: the body being compiled, or NULL */
+    block **open;                   /* by window or loop: the body being compiled, or NULL */
+    int (*starts)[IP_MOST_CARRIED]; /* by loop: the value numbers of its STARTs */
     block top, before, constants;
     block *kept; /* before, or where rows are not kept top */
     bool by_pixels;
@@ -91,7 +92,8 @@ static int *known_at(const compiler *c, const ip_expr *x, ip_ref_rate rate)
     return &c->known[(size_t)x->id * IP_REF_RATES + (size_t)rate];
 }
 
-static int add(compiler *c, block *to, ip_ref_instr *instr)
+/* A new value at the end of a block; its number. */
+static int add_unnamed(compiler *c, block *to, ip_ref_instr *instr)
 {
     if (c->n_values == c->capacity) {
         block **grown = ip_realloc_array(c->places, (size_t)c->capacity * 2 + 64, sizeof(block *));
@@ -104,8 +106,16 @@ static int add(compiler *c, block *to, ip_ref_instr *instr)
     }
     c->places[c->n_values] = to;
     instr->slot = c->n_values++;
-    if (append(c, to, instr, 1)) *known_at(c, instr->x, instr->rate) = instr->slot + 1;
+    append(c, to, instr, 1);
     return instr->slot;
+}
+
+/* The same, known as that of its expression. */
+static int add(compiler *c, block *to, ip_ref_instr *instr)
+{
+    const int value = add_unnamed(c, to, instr);
+    if (!c->status) *known_at(c, instr->x, instr->rate) = value + 1;
+    return value;
 }
 
 static int spread(compiler *c, ip_expr *x, ip_ref_rate from, ip_ref_rate rate)
@@ -126,11 +136,11 @@ typedef struct deepest {
 static void note_tap(ip_expr *x, void *user)
 {
     deepest *d = user;
-    block *body = x->op == IP_X_TAP ? d->c->open[x->window] : NULL;
+    block *body = x->op == IP_X_TAP || x->op == IP_X_STATE ? d->c->open[x->window] : NULL;
     if (body && body->depth > d->found->depth) d->found = body;
 }
 
-/* The innermost open window whose taps x depends on. */
+/* The innermost open window or loop whose taps or states x depends on. */
 static block *block_of(compiler *c, ip_expr *x)
 {
     deepest d = { .c = c, .found = &c->top };
@@ -138,8 +148,18 @@ static block *block_of(compiler *c, ip_expr *x)
     return d.found;
 }
 
-/* The body of a window, then the WINDOW with its body behind it. Values of the body are forgotten: another window may
- * share them. */
+/* The instruction with its body behind it. Values of the body are forgotten: another window may share them. */
+static int add_with_body(compiler *c, block *outer, ip_ref_instr *instr, block *body)
+{
+    for (int k = 0; k < body->n; k++)
+        *known_at(c, body->code[k].x, body->code[k].rate) = 0;
+    instr->n_body = body->n;
+    int value = add(c, outer, instr);
+    if (!c->status) append(c, outer, body->code, body->n);
+    ip_free(body->code);
+    return value;
+}
+
 static int compile_window(compiler *c, ip_expr *x, ip_ref_rate rate)
 {
     ip_ref_instr instr = { .x = x, .kind = IP_REF_WINDOW, .rate = rate, .window = x->window, .n_args = x->n_args };
@@ -151,13 +171,59 @@ static int compile_window(compiler *c, ip_expr *x, ip_ref_rate rate)
     for (int k = 0; k < x->n_args && !c->status; k++)
         instr.arg[k] = compile(c, x->arg[k], rate);
     c->open[x->window] = NULL;
-    for (int k = 0; k < body.n; k++)
-        *known_at(c, body.code[k].x, body.code[k].rate) = 0;
-    instr.n_body = body.n;
-    int value = add(c, outer, &instr);
-    if (!c->status) append(c, outer, body.code, body.n);
-    ip_free(body.code);
-    return value;
+    return add_with_body(c, outer, &instr, &body);
+}
+
+/* ---- loops of an element ------------------------------------------------------------------------ */
+
+/* What the loop begins with: GOING's value number. */
+static int start_loop(compiler *c, ip_expr *x, ip_ref_rate rate, ip_expr *const *starts, int n, block *outer)
+{
+    ip_ref_instr going = { .x = x, .kind = IP_REF_GOING, .rate = rate };
+    int numbers[IP_MOST_CARRIED];
+    for (int k = 0; k < n; k++) {
+        ip_ref_instr start = { .x = starts[k], .kind = IP_REF_START, .rate = rate, .n_args = 1 };
+        start.arg[0] = compile(c, starts[k], rate);
+        numbers[k] = add_unnamed(c, outer, &start);
+    }
+    memcpy(c->starts[x->window], numbers, sizeof numbers); /* not before: among what it starts from may be loops */
+    return add_unnamed(c, outer, &going);
+}
+
+static int compile_steps(compiler *c, ip_expr *x, ip_ref_rate rate)
+{
+    ip_ref_instr instr = { .x = x, .kind = IP_REF_STEPS, .rate = rate, .n_args = 2 };
+    ip_expr *starts[IP_MOST_CARRIED], *next[IP_MOST_CARRIED];
+    const int n = ip_x_list(x->arg[0], starts, IP_MOST_CARRIED);
+    int values[IP_MOST_CARRIED];
+    ip_x_list(x->arg[1], next, IP_MOST_CARRIED);
+    block *outer = block_of(c, x);
+    block body = { .depth = outer->depth + 1 };
+    instr.arg[0] = start_loop(c, x, rate, starts, n, outer);
+    if (c->open[x->window]) defect(c, "a loop within itself");
+    c->open[x->window] = &body;
+    for (int k = 0; k < n && !c->status; k++)
+        values[k] = compile(c, next[k], rate);
+    if (!c->status) instr.arg[1] = compile(c, x->arg[2], rate);
+    c->open[x->window] = NULL;
+    for (int k = 0; k < n && !c->status; k++) { /* when all is computed */
+        ip_ref_instr to = { .x = next[k], .kind = IP_REF_NEXT, .rate = rate, .n_args = 3 };
+        to.arg[0] = values[k];
+        to.arg[1] = c->starts[x->window][k];
+        to.arg[2] = instr.arg[0];
+        add_unnamed(c, &body, &to);
+    }
+    return add_with_body(c, outer, &instr, &body);
+}
+
+/* A value behind the loop, or within a step. */
+static void compile_carried(compiler *c, ip_expr *x, ip_ref_instr *instr)
+{
+    const ip_expr *loop = x->op == IP_X_RESULT ? x->arg[0] : x;
+    instr->kind = IP_REF_STATE;
+    if (x->op == IP_X_RESULT) instr->arg[1] = compile(c, x->arg[0], instr->rate);
+    instr->n_args = x->op == IP_X_RESULT ? 2 : 1;
+    instr->arg[0] = c->starts[loop->window][x->axis];
 }
 
 /* ---- loads ------------------------------------------------------------------------------------- */
@@ -233,7 +299,7 @@ static ip_ref_loop loop_of(const compiler *c, const ip_expr *x)
 static block *place_of(compiler *c, const ip_expr *x, ip_ref_rate rate)
 {
     if (is_number(x)) return &c->constants;
-    if (x->op == IP_X_TAP) return c->open[x->window];
+    if (x->op == IP_X_TAP || x->op == IP_X_STATE) return c->open[x->window];
     const bool is_of_first = rate < rate_of(c, x), is_of_row = x->uses & ~(IP_USES_X | IP_USES_C),
                reads_stage = x->op == IP_X_LOAD && x->source->kind > IP_STAGE_TABLE;
     return is_of_first || is_of_row || reads_stage ? &c->top : c->kept;
@@ -307,6 +373,8 @@ static void compile_instr(compiler *c, ip_expr *x, ip_ref_instr *instr)
         instr->window = x->window;
         break;
     case IP_X_LOAD: compile_load(c, x, instr); break;
+    case IP_X_STATE:
+    case IP_X_RESULT: compile_carried(c, x, instr); break;
     default: compile_operation(c, x, instr); break;
     }
 }
@@ -324,6 +392,7 @@ static int compile(compiler *c, ip_expr *x, ip_ref_rate rate)
     if (*known_at(c, x, rate)) return *known_at(c, x, rate) - 1;
     if (!is_number(x) && own < rate) return spread(c, x, own, rate);
     if (x->op == IP_X_WINDOW) return compile_window(c, x, rate);
+    if (x->op == IP_X_LOOP) return compile_steps(c, x, rate);
 
     ip_ref_instr instr = { .x = x, .rate = rate };
     compile_instr(c, x, &instr);
@@ -343,10 +412,10 @@ static bool keeps_rows(const ip_ref_over *over)
 }
 
 /* Elements of a block at most: a row in equal parts, of whole pixels; or whatever others choose. */
-static int block_of_row(const compiler *c)
+static int block_of_row(const compiler *c, bool has_loop)
 {
     const int64_t unit = c->by_pixels ? c->over->domain[3] : 1, row = c->over->domain[2] * c->over->domain[3] / unit;
-    const int64_t most = IP_REF_BLOCK / unit, parts = (row + most - 1) / most;
+    const int64_t most = (has_loop ? IP_REF_LOOP_BLOCK : IP_REF_BLOCK) / unit, parts = (row + most - 1) / most;
     if (row == 0) return 1;
     return (int)(c->over->by_rows ? (row + parts - 1) / parts * unit : row < most ? row : most);
 }
@@ -372,8 +441,9 @@ imgpar_status ip_ref_program_make(ip_ir *ir, ip_expr *x, const ip_ref_over *over
     c.constants.depth = -2;
     c.kept = keeps_rows(over) ? &c.before : &c.top;
     c.by_pixels = over->by_rows && over->domain[3] > 1 && over->domain[3] <= MOST_CHANNELS;
-    out->block = block_of_row(&c);
-    if (!c.known || !c.open) out_of_memory(&c);
+    c.starts = ip_alloc_array((size_t)ir->n_windows + 1, sizeof *c.starts);
+    out->block = block_of_row(&c, ip_x_has_loop(ir, x));
+    if (!c.known || !c.open || !c.starts) out_of_memory(&c);
     int result = compile(&c, x, IP_REF_ELEMENTS);
     if (!c.status && ir->failed) out_of_memory(&c);
     join(&c, out);
@@ -381,6 +451,7 @@ imgpar_status ip_ref_program_make(ip_ir *ir, ip_expr *x, const ip_ref_over *over
     if (!c.status) c.status = ip_ref_lay_out(out, &made, err);
     ip_free(c.constants.code);
     ip_free(c.open);
+    ip_free(c.starts);
     ip_free(c.known);
     ip_free(c.places);
     return c.status;

@@ -46,6 +46,17 @@ const float bench_matrix_separable[25] = { 1,  4, 6, 4,  1,  4,  16, 24, 16, 4, 
 #define IKRA_7 \
     "(p, k) = iterate(($1, 0), 200, (p, k) -> (select(k % 2 == 0, p * 0.5 + 1, abs(p - 0.25)) * 0.75, k + 1))\np"
 
+/* Escape times of z -> z^2 + c, 200 steps at most: with steps that are taken for all, and of points that stop. */
+#define PLANE "o = $1 * 0.0\nre = o + (x - 1200) / 480\nim = o + (y - 540) / 480\n"
+#define ESCAPES                                                                                      \
+    "(u, v, n) = iterate((0, 0, 0), 200, (u, v, n) -> (u * u - v * v + re, 2 * u * v + im, n + 1), " \
+    "until=(u, v, n) -> u * u + v * v >= 4)\nn"
+#define ESCAPES_MASKED                                                                             \
+    "fn next(u, v, n, p, q) = (select(u * u + v * v < 4, p, u), select(u * u + v * v < 4, q, v), " \
+    "n + (u * u + v * v < 4))\n"                                                                   \
+    "(u, v, n) = iterate((re * 0, re * 0, cast(re * 0, i32)), 200, "                               \
+    "(u, v, n) -> next(u, v, n, u * u - v * v + re, 2 * u * v + im))\nn"
+
 #define LOCAL_DEVIATION "f = cast($1, f32)\nm = boxblur(f, size=7)\nsqrt(max(boxblur(f * f, size=7) - m * m, 0.0))"
 
 /* The variance from exact sums. */
@@ -209,6 +220,9 @@ const bench_row bench_rows[] = {
       .bars = { .unfused = 4, .hand_cl = 1 / 1.1 } },
     { "ikra-7", BENCH_IKRA_7, BENCH_LINE_6M, .ours = { IKRA_7 }, .n_in = 1,
       .bars = { .unfused = 2, .hand_cl = 1 / 1.1 } },
+    { "escape-masked", BENCH_OWN, BENCH_GRAY_1080P, .ours = { PLANE ESCAPES_MASKED }, .n_in = 1 },
+    { "escape", BENCH_OWN, BENCH_GRAY_1080P, .ours = { PLANE ESCAPES }, .n_in = 1,
+      .bars = { .cousin = "escape-masked", .cousin_most = 0.5 } },
     { "sobel-1080p", BENCH_SOBEL, BENCH_GRAY_1080P, .ours = { "sobel($1)" }, .n_in = 1, .opencv = LEVEL, .vips = LEVEL,
       .bars = { FASTER }, .wants_memory = true },
     { "sobel-4K", BENCH_SOBEL, BENCH_GRAY_4K, .ours = { "sobel($1)" }, .n_in = 1, .opencv = LEVEL, .vips = LEVEL,
