@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sorting rows of n elements. What stands before this text: S_T, an unsigned type of the elements' size; S_BITS;
- * S_KIND, 0 unsigned, 1 signed, 2 float, 3 bool; S_INDEX, 1: the result is where elements stood, i32, not the elements.
- *
- * Everything works on keys: unsigned numbers in the order that is wanted. Key and element are made of each other
- * without loss, but that all NaN become one; it has the highest key of all. Among indices -0 and 0 have one key.
+ * Sorting rows of n elements by their keys (keys.cl). What stands before this text, besides what keys need: S_INDEX, 1:
+ * the result is where elements stood, i32, not the elements.
  *
  *     so_rows                          short rows: a work-item sorts some, by merging runs
  *     so_count, so_scan, so_scatter    long rows: 8 bits of the keys at a time, from the lowest
@@ -13,51 +10,6 @@
  * [6] elements a chunk, [7] bits below the digit, [8] 1: elements are read, not keys, [9] 1: elements are written,
  * [10] 1: descending, [11] rows in the source before the first one.
  */
-#define S_TOP ((S_T)((S_T)1 << (S_BITS - 1)))
-#define S_ALL ((S_T) ~(S_T)0)
-#if S_BITS == 16
-#define S_INFINITY ((S_T)0x7c00)
-#define S_NAN ((S_T)0x7e00)
-#elif S_BITS == 32
-#define S_INFINITY ((S_T)0x7f800000)
-#define S_NAN ((S_T)0x7fc00000)
-#else
-#define S_INFINITY ((S_T)0x7ff0000000000000UL)
-#define S_NAN ((S_T)0x7ff8000000000000UL)
-#endif
-
-static inline S_T so_key(S_T x, bool descending)
-{
-    S_T key = x;
-#if S_KIND == 1
-    key = x ^ S_TOP;
-#elif S_KIND == 2
-    if ((S_T)(x & (S_T)~S_TOP) > S_INFINITY) return S_ALL;
-#if S_INDEX
-    if (x == S_TOP) x = 0;
-#endif
-    key = x & S_TOP ? (S_T)~x : (S_T)(x | S_TOP);
-#elif S_KIND == 3
-    key = x != 0;
-#endif
-    return descending ? (S_T)~key : key;
-}
-
-static inline S_T so_element(S_T key, bool descending)
-{
-#if S_KIND == 2
-    if (key == S_ALL) return S_NAN;
-#endif
-    if (descending) key = (S_T)~key;
-#if S_KIND == 1
-    return key ^ S_TOP;
-#elif S_KIND == 2
-    return key & S_TOP ? (S_T)(key & (S_T)~S_TOP) : (S_T)~key;
-#else
-    return key;
-#endif
-}
-
 static inline int so_item(__global const int *P)
 {
     return (get_global_id(2) + P[0]) * get_global_size(0) + get_global_id(0);
@@ -79,7 +31,7 @@ SO_APART void so_runs(__global const S_T *x, __global S_T *k, __global int *at, 
     for (int from = 0; from < n; from += SO_RUN) {
         const int to = min(from + SO_RUN, n);
         for (int i = from; i < to; i++) {
-            const S_T key = so_key(x[i], descending);
+            const S_T key = key_of(x[i], descending);
             int j = i;
             for (; j > from && k[j - 1] > key; j--) {
                 k[j] = k[j - 1];
@@ -145,7 +97,7 @@ __kernel void so_rows(__global const S_T *source, __global S_T *ka, __global S_T
         }
 #if !S_INDEX
         for (int i = 0; i < n; i++)
-            kb[base + i] = so_element(kb[base + i], descending);
+            kb[base + i] = key_element(kb[base + i], descending);
 #endif
     }
 }
@@ -167,7 +119,7 @@ SO_APART void so_count_chunk(__global const S_T *restrict source, __global const
     if (P[8]) {
         __global const S_T *restrict x = source + ((long)P[11] + row) * n;
         for (int i = from; i < to; i++)
-            counts[so_key(x[i], descending) >> shift & 255]++;
+            counts[key_of(x[i], descending) >> shift & 255]++;
     } else {
         __global const S_T *restrict k = keys + (long)row * n;
         for (int i = from; i < to; i++)
@@ -211,7 +163,7 @@ __kernel void so_scan(__global int *restrict table, __global const int *restrict
     {                                                        \
         const S_T put = key;                                 \
         const int at = next[put >> shift & 255]++;           \
-        to_k[at] = last ? so_element(put, descending) : put; \
+        to_k[at] = last ? key_element(put, descending) : put; \
     }
 #endif
 
@@ -237,7 +189,7 @@ SO_APART void so_scatter_chunk(__global const S_T *source, __global const S_T *f
     to_i += (long)row * n;
     if (P[8]) {
         for (int i = from; i < to; i++)
-            SO_PUT(so_key(source[i], descending), i)
+            SO_PUT(key_of(source[i], descending), i)
     } else {
         for (int i = from; i < to; i++)
             SO_PUT(from_k[i], from_i[i])

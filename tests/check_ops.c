@@ -224,7 +224,7 @@ static const struct {
     { "blur", "border=\"wrap", "blur: an open quote in the options at \"\"" },
     { "boxblur", "size=4", "boxblur: size=4 is even; it must be odd" },
     { "boxblur", "size=2.5", "boxblur: size=2.5 is not a whole number" },
-    { "median", "size=7", "median: size=7 is above 5" },
+    { "median", "size=257", "median: size=257 is above 255" },
     { "threshold", NULL, "threshold: t is missing" },
     { "clamp", "lo=9, hi=3", "clamp: lo=9 is above hi=3" },
     { "convolve", NULL, "convolve: matrix is missing" },

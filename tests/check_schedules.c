@@ -87,6 +87,10 @@ static const shape shapes[] = {
     { "resize($1, 30, 18)", IMGPAR_U8, 2, 60, 36, 0 },
     { "resize($1, 90, 80)", IMGPAR_U16, 4, 61, 37, 0 },
     { "median($1, 3)", IMGPAR_U8, 3, 61, 37, 0 },
+    /* larger windows: histograms of columns, of keys, of ranks */
+    { "median($1, 11)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "percentile_filter($1, 30, size=7, shape=disc)", IMGPAR_U16, 1, 61, 37, 0 },
+    { "percentile_filter($1, 80, size=9)", IMGPAR_F32, 2, 61, 37, 0 },
     { "convolve($1, [1 2 3 2 1; 0 -1 0 -1 0; 4 1 0 1 4])", IMGPAR_U8, 1, 61, 37, 0 },
     { "dilate(erode($1, 9), 9)", IMGPAR_U8, 1, 61, 37, 0 },
     { "stencil(($1[-1, 0] + $1[1, 0] - $1[0, -2]) / 4, outside=keep)", IMGPAR_F32, 1, 61, 37, 0 },

@@ -28,6 +28,8 @@ typedef struct filter {
     real scale, offset;
     bool is_exact; /* computed without roundings */
     int order;
+    double share; /* of the window's values, that are below the one taken */
+    bool is_disc;
 } filter;
 typedef real (*filter_fn)(const filter *f, real *values, int n, real *slack);
 
@@ -270,18 +272,46 @@ static real highest(const filter *f, real *values, int n, real *slack)
     return v;
 }
 
+/* Numbers in their order, NaN behind them. */
+static int by_rank(const void *a, const void *b)
+{
+    real x = *(const real *)a, y = *(const real *)b;
+    if (isnan(x) || isnan(y)) return isnan(x) - isnan(y);
+    return by_value(a, b);
+}
+
+static real ranked(const filter *f, real *values, int n, real *slack)
+{
+    const int radius = f->rx, size = 2 * radius + 1;
+    int count = 0;
+    (void)slack;
+    for (int k = 0; k < n; k++) {
+        const int dy = k / size - radius, dx = k % size - radius;
+        if (!f->is_disc || dy * dy + dx * dx <= radius * radius) values[count++] = values[k];
+    }
+    qsort(values, (size_t)count, sizeof *values, by_rank);
+    const int k = (int)floor(count * f->share);
+    return values[k < count ? k : count - 1];
+}
+
 static void by_order(const call *c, picture *out, filter_fn fn)
 {
     filter f = square(c, (int)call_number(c, "size", 3));
+    f.share = (double)call_number(c, "p", 50) / 100;
+    f.is_disc = call_is(c, "shape", "disc", "square");
     each(&f, f.dtype, out, fn);
 }
 
+static void percentile_filter(const call *c, picture *out) { by_order(c, out, ranked); }
 static void median(const call *c, picture *out) { by_order(c, out, middle); }
 static void erode(const call *c, picture *out) { by_order(c, out, lowest); }
 static void dilate(const call *c, picture *out) { by_order(c, out, highest); }
 
 const oracle_row oracle_filters[] = {
-    { "boxblur", boxblur }, { "blur", blur },   { "fastblur", fastblur }, { "convolve", convolve },
-    { "convsep", convsep }, { "sobel", sobel }, { "median", median },     { "erode", erode },
-    { "dilate", dilate },   { NULL, NULL },
+    { "boxblur", boxblur },   { "blur", blur },
+    { "fastblur", fastblur }, { "convolve", convolve },
+    { "convsep", convsep },   { "sobel", sobel },
+    { "median", median },     { "erode", erode },
+    { "dilate", dilate },     { "percentile_filter", percentile_filter },
+    { NULL, NULL },
 };

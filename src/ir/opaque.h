@@ -76,6 +76,7 @@ typedef imgpar_status (*ip_opaque_ask)(void *user);
 typedef struct ip_opaque_kind {
     const char *name;   /* of the kernel, for people: "matmul" */
     const char *shader; /* shaders/NAME.cl; NULL where run() is there */
+    const char *before; /* another one, whose text stands before it; NULL: none */
     /* Grows a region of the result to the one that is computed for it: whole rows at least. */
     void (*widen)(const ip_opaque *opaque, ip_region *result);
     /* What of an input such a region reads: whole rows. */

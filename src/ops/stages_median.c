@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stages of median: networks of min and max without branches, so that they
- * vectorise. Of an exchange only the outputs that reach the result are computed.
+ * Stages of median: of 9 and 25 values networks of min and max without branches, so that they
+ * vectorise. Of an exchange only the outputs that reach the result are computed. Larger ones: stages_rank.c.
  */
 #include "ops/lower.h"
+#include "ops/rank.h"
 
 #include <stddef.h>
 
@@ -59,6 +60,7 @@ static ip_expr *median_25(ip_ir *ir, ip_expr **v)
 ip_stage *ip_stages_median(ip_lower *l)
 {
     int size = (int)ip_param_number(l->node, "size"), radius = size / 2;
+    if (size != 3 && size != 5) return ip_stages_rank_median(l);
     ip_expr *v[25], *cval;
     int border = ip_lower_border(l, l->in[0]->dtype, &cval);
     for (int j = 0; j < size; j++)

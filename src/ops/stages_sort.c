@@ -4,6 +4,7 @@
  * their neighbours. Short rows are merged, a work-item for some of them; long ones go through 8 bits of their keys at a
  * time (shaders/sort.cl), from the source into scratch memory, back and forth, and in the last pass into the result.
  */
+#include "ops/keys.h"
 #include "ops/permute.h"
 #include "ops/sort.h"
 
@@ -147,6 +148,7 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
 
 static const ip_opaque_kind kind = { .name = "sort",
                                      .shader = "sort",
+                                     .before = "keys",
                                      .widen = widen,
                                      .reads = reads,
                                      .scratch = scratch,
@@ -154,19 +156,6 @@ static const ip_opaque_kind kind = { .name = "sort",
                                      .compute = ip_sort_compute };
 
 /* ---- lowering ------------------------------------------------------------------------------------ */
-
-#define DEFINES(T, BITS, KIND, INDEX) \
-    "#define S_T " #T "\n#define S_BITS " #BITS "\n#define S_KIND " #KIND "\n#define S_INDEX " #INDEX "\n"
-#define BOTH(T, BITS, KIND)                                  \
-    {                                                        \
-        DEFINES(T, BITS, KIND, 0), DEFINES(T, BITS, KIND, 1) \
-    }
-static const char *const defines[IMGPAR_N_DTYPES][2] = {
-    [IMGPAR_U8] = BOTH(uchar, 8, 0),    [IMGPAR_I8] = BOTH(uchar, 8, 1),   [IMGPAR_U16] = BOTH(ushort, 16, 0),
-    [IMGPAR_I16] = BOTH(ushort, 16, 1), [IMGPAR_U32] = BOTH(uint, 32, 0),  [IMGPAR_I32] = BOTH(uint, 32, 1),
-    [IMGPAR_I64] = BOTH(ulong, 64, 1),  [IMGPAR_U64] = BOTH(ulong, 64, 0), [IMGPAR_F16] = BOTH(ushort, 16, 2),
-    [IMGPAR_F32] = BOTH(uint, 32, 2),   [IMGPAR_F64] = BOTH(ulong, 64, 2), [IMGPAR_BOOL] = BOTH(uchar, 8, 3),
-};
 
 ip_stage *ip_stages_sort(ip_lower *l)
 {
@@ -183,7 +172,7 @@ ip_stage *ip_stages_sort(ip_lower *l)
     if (count / n > INT32_MAX / DIGITS) return ip_lower_fail(l, IMGPAR_E_LIMIT, "more than 8388607 rows");
     ip_opaque o = { .kind = &kind,
                     .variant = indices ? "indices" : NULL,
-                    .defines = defines[type->dtype][indices],
+                    .defines = ip_key_defines(type->dtype, indices),
                     .dtype = type->dtype,
                     .n_inputs = 1,
                     .sizes = { count / n, n, indices, ip_param_number(l->node, "descending") != 0,

@@ -81,6 +81,7 @@ static imgpar_status get_program(running *r, ip_error *err)
     ip_str_printf(&source, "%s\n#define IP_CPU %d\n#define IP_VECTOR_BYTES %d\n", ip_shader_text("helpers"),
                   r->call.device.is_cpu, r->call.device.vector_bytes);
     ip_str_append(&source, o->defines);
+    if (o->kind->before) ip_str_append(&source, ip_shader_text(o->kind->before));
     ip_str_append(&source, ip_shader_text(o->kind->shader));
     char *text = ip_str_take(&source);
     if (!text) return ip_fail_memory(err, "compiling a kernel");

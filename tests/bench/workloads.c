@@ -151,6 +151,8 @@ const bench_row bench_rows[] = {
     /* libvips 8.14.1 counts levels in windows of 25 elements and more, wrongly: its answer is not looked at. */
     { "median-5", BENCH_MEDIAN, BENCH_RGB, .size = 5, .ours = { "median($1, size=5)" }, .n_in = 1, .opencv = EXACT,
       .vips = { 0, 0, 1 }, .bars = { FASTER } },
+    { "median-41-gray", BENCH_MEDIAN, BENCH_GRAY, .size = 41, .ours = { "median($1, size=41)" }, .n_in = 1,
+      .opencv = EXACT, .vips = { 0, 0, 1 }, .bars = { FASTER } },
     { "erode-3", BENCH_ERODE, BENCH_RGB, .size = 3, .ours = { "erode($1, size=3)" }, .n_in = 1, .opencv = EXACT,
       .vips = EXACT, .bars = { .opencv = 2.7, .vips = 1 } },
     { "erode-15", BENCH_ERODE, BENCH_RGB, .size = 15, .ours = { "erode($1, size=15)" }, .n_in = 1, .opencv = EXACT,

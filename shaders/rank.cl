@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Of a window around each element the one with k below it, by keys (keys.cl). The source has a margin of the window's
+ * radius on all four sides; its channels are looked at one by one.
+ *
+ *     rk_bytes    8 bits, squares: histograms of columns, which move down, are added up along a row (Perreault and Hebert
+ *                 2007, Median filtering in constant time)
+ *     rk_slide    the rest: the window's histogram moves to and fro (Huang, Yang, Tang 1979, A fast two-dimensional median
+ *                 filtering algorithm), of elements of up to 16 bits over their keys, of wider ones over their ranks
+ *                 among those of a tile
+ *     rk_count    for groups of many: bit by bit, by counting what is less
+ *
+ * P: [1] columns, [2] rows, [3] planes, [4] channels of the result, [5] radius, [6] k, [7] 1: a disc, [8] columns, [9]
+ * rows of a strip, which is what a work-item computes of a channel, [10] strips across, [11] down, [12] the first strip,
+ * [13] strips in all, [14] rows in the source before the first one, [15] rows of a plane of it, [16] words of scratch
+ * memory each.
+ */
+
+/* What a work-item computes: columns x0..x1, rows y0..y1. source: where the window of the first begins; result: where it
+ * is put. */
+typedef struct rk_strip {
+    int x0, x1, y0, y1;
+    long source, result;
+} rk_strip;
+
+static inline bool rk_strip_of(int item, __global const int *P, rk_strip *s)
+{
+    const int number = P[12] + item, channel = number % P[4], place = number / P[4];
+    const int across = place % P[10], down = place / P[10] % P[11], plane = place / P[10] / P[11];
+    s->x0 = across * P[8];
+    s->x1 = min(s->x0 + P[8], P[1]);
+    s->y0 = down * P[9];
+    s->y1 = min(s->y0 + P[9], P[2]);
+    s->source = (((long)plane * P[15] + P[14] + s->y0) * (P[1] + 2 * P[5]) + s->x0) * P[4] + channel;
+    s->result = (((long)plane * P[2] + s->y0) * P[1] + s->x0) * P[4] + channel;
+    return number < P[13];
+}
+
+/* Half the window's width in the row so far from its middle. */
+static inline int rk_span(int radius, int by, bool is_disc)
+{
+    if (!is_disc) return radius;
+    int span = 0;
+    while ((span + 1) * (span + 1) + by * by <= radius * radius)
+        span++;
+    return span;
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------------ */
+
+#if IP_CPU && S_BITS == 8
+/* A row enters the histograms of m columns, or leaves them: those of a key's upper 4 bits, and of the lower ones for each
+ * of these. */
+static inline void rk_add_row(__global ushort16 *restrict high_of, __global ushort16 *restrict low_of, int m,
+                              __global const S_T *restrict row, int step, ushort by)
+{
+    __global ushort *restrict high = (__global ushort *)high_of, *restrict low = (__global ushort *)low_of;
+    for (int i = 0; i < m; i++) {
+        const int key = key_of(row[(long)i * step], false);
+        high[i * 16 + (key >> 4)] += by;
+        low[((key >> 4) * m + i) * 16 + (key & 15)] += by;
+    }
+}
+
+__kernel void rk_bytes(__global const S_T *restrict source, __global uint *restrict scratch,
+                       __global S_T *restrict result, __global const int *restrict P)
+{
+    const int item = get_global_id(2) + P[0], side = 2 * P[5] + 1, k = P[6], step = P[4];
+    const long pitch = (long)(P[1] + 2 * P[5]) * step;
+    rk_strip s;
+    if (!rk_strip_of(item, P, &s)) return;
+    const int n = s.x1 - s.x0, m = n + side - 1;
+    __global ushort16 *high = (__global ushort16 *)(scratch + (long)item * P[16]), *low = high + m;
+    __global const S_T *in = source + s.source;
+    __global S_T *out = result + s.result;
+    for (int i = 0; i < m * 17; i++)
+        high[i] = 0;
+    for (int j = 0; j < side - 1; j++)
+        rk_add_row(high, low, m, in + j * pitch, step, 1);
+    for (int y = s.y0; y < s.y1; y++, in += pitch, out += (long)P[1] * step) {
+        rk_add_row(high, low, m, in + (side - 1) * pitch, step, 1);
+        ushort16 window = 0, parts[16];
+        int last[16]; /* the column that a part was right for */
+        for (int i = 0; i < 16; i++)
+            last[i] = -side;
+        for (int i = 0; i < side - 1; i++)
+            window += high[i];
+        for (int x = 0; x < n; x++) {
+            window += high[x + side - 1];
+            const ushort16 counts = window;
+            int upper = 0, lower = 0, less = 0;
+            while (less + ((const ushort *)&counts)[upper] <= k)
+                less += ((const ushort *)&counts)[upper++];
+            __global const ushort16 *columns = low + (long)upper * m;
+            ushort16 part = parts[upper];
+            if (last[upper] <= x - side) {
+                part = 0;
+                for (int i = x; i < x + side; i++)
+                    part += columns[i];
+            } else {
+                for (int i = last[upper] + 1; i <= x; i++)
+                    part += columns[i + side - 1] - columns[i - 1];
+            }
+            last[upper] = x;
+            parts[upper] = part;
+            while (less + ((const ushort *)&parts[upper])[lower] <= k)
+                less += ((const ushort *)&parts[upper])[lower++];
+            out[(long)x * step] = key_element((S_T)(upper << 4 | lower), false);
+            window -= high[x];
+        }
+        rk_add_row(high, low, m, in, step, (ushort)-1);
+    }
+}
+#endif
+
+/* ---- histograms that slide ---------------------------------------------------------------------------------- */
+
+#if IP_CPU
+#if S_BITS > 16
+typedef uint rk_level;
+
+/* The keys and places of n elements in order; they may end in the other memory, which then is swapped. */
+static inline void rk_sort(__global S_T **keys, __global S_T **keys_2, __global uint **places,
+                           __global uint **places_2, int n)
+{
+    for (int shift = 0; shift < S_BITS; shift += 8) {
+        uint counts[256];
+        for (int d = 0; d < 256; d++)
+            counts[d] = 0;
+        __global S_T *a = *keys, *b = *keys_2;
+        __global uint *p = *places, *q = *places_2;
+        for (int i = 0; i < n; i++)
+            counts[a[i] >> shift & 255]++;
+        if (counts[a[0] >> shift & 255] == n) continue;
+        for (uint d = 0, sum = 0; d < 256; d++) {
+            const uint count = counts[d];
+            counts[d] = sum;
+            sum += count;
+        }
+        for (int i = 0; i < n; i++) {
+            const uint to = counts[a[i] >> shift & 255]++;
+            b[to] = a[i];
+            q[to] = p[i];
+        }
+        *keys = b;
+        *keys_2 = a;
+        *places = q;
+        *places_2 = p;
+    }
+}
+#endif
+
+/* The window's histogram, of single levels and of 256 of them; how many are less than the level `at`. */
+typedef struct rk_window {
+    __global ushort *fine, *coarse;
+    int at, less;
+} rk_window;
+
+static inline void rk_count_in(rk_window *w, int level, int by)
+{
+    w->fine[level] += by;
+    w->coarse[level >> 8] += by;
+    w->less += level < w->at ? by : 0;
+}
+
+/* Moves to the level that has k below it. */
+static inline void rk_find(rk_window *w, int k)
+{
+    while (w->less > k) {
+        if ((w->at & 255) == 0 && w->less - w->coarse[(w->at >> 8) - 1] > k) {
+            w->at -= 256;
+            w->less -= w->coarse[w->at >> 8];
+        } else {
+            w->at--;
+            w->less -= w->fine[w->at];
+        }
+    }
+    for (;;) {
+        if ((w->at & 255) == 0 && w->less + w->coarse[w->at >> 8] <= k) {
+            w->less += w->coarse[w->at >> 8];
+            w->at += 256;
+        } else if (w->less + w->fine[w->at] <= k) {
+            w->less += w->fine[w->at];
+            w->at++;
+        } else {
+            return;
+        }
+    }
+}
+
+__kernel void rk_slide(__global const S_T *restrict source, __global uint *restrict scratch,
+                       __global S_T *restrict result, __global const int *restrict P)
+{
+    const int item = get_global_id(2) + P[0], radius = P[5], k = P[6], step = P[4];
+    const long pitch = (long)(P[1] + 2 * radius) * step, out_pitch = (long)P[1] * step;
+    rk_strip s;
+    if (!rk_strip_of(item, P, &s)) return;
+    const int n = s.x1 - s.x0, rows = s.y1 - s.y0, m = n + 2 * radius;
+    __global const S_T *in = source + s.source;
+    __global S_T *out = result + s.result;
+    __global int *spans = (__global int *)(scratch + (long)item * P[16]);
+    for (int i = -radius; i <= radius; i++)
+        spans[i + radius] = rk_span(radius, i, P[7]);
+#if S_BITS > 16
+    const int all = m * (rows + 2 * radius);
+    __global S_T *keys = (__global S_T *)(spans + 256), *levels_keys = keys + all;
+    __global uint *places = (__global uint *)(levels_keys + all), *levels = places + all;
+    for (int j = 0; j < rows + 2 * radius; j++)
+        for (int i = 0; i < m; i++) {
+            keys[j * m + i] = key_of(in[j * pitch + (long)i * step], false);
+            places[j * m + i] = j * m + i;
+        }
+    rk_window w = { (__global ushort *)(levels + all), (__global ushort *)(levels + all) + all + 256, 0, 0 };
+    rk_sort(&keys, &levels_keys, &places, &levels, all);
+    int n_levels = 0;
+    for (int i = 0; i < all; i++) {
+        if (i == 0 || keys[i] != keys[i - 1]) levels_keys[n_levels++] = keys[i];
+        levels[places[i]] = n_levels - 1;
+    }
+#define RK_LEVEL(Y, X) ((int)levels[(Y) * m + (X)])
+#define RK_ELEMENT(LEVEL) key_element(levels_keys[LEVEL], false)
+#else
+    const int n_levels = 1 << S_BITS;
+    rk_window w = { (__global ushort *)(spans + 256), (__global ushort *)(spans + 256) + n_levels, 0, 0 };
+#define RK_LEVEL(Y, X) ((int)key_of(in[(Y) * pitch + (long)(X) * step], false))
+#define RK_ELEMENT(LEVEL) key_element((S_T)(LEVEL), false)
+#endif
+    for (int i = 0; i < n_levels; i++)
+        w.fine[i] = 0;
+    for (int i = 0; i <= n_levels >> 8; i++)
+        w.coarse[i] = 0;
+    for (int j = 0; j <= 2 * radius; j++)
+        for (int i = radius - spans[j]; i <= radius + spans[j]; i++)
+            rk_count_in(&w, RK_LEVEL(j, i), 1);
+    /* Along a row, down, and back along the next one. A disc is as wide as it is high. */
+    int x = 0, by = 1;
+    for (int y = 0; y < rows; y++) {
+        for (int left = n;;) {
+            rk_find(&w, k);
+            out[y * out_pitch + (long)x * step] = RK_ELEMENT(w.at);
+            if (--left == 0) break;
+            for (int j = 0; j <= 2 * radius; j++) {
+                const int middle = x + radius, leaves = middle - by * spans[j], enters = middle + by * (spans[j] + 1);
+                rk_count_in(&w, RK_LEVEL(y + j, leaves), -1);
+                rk_count_in(&w, RK_LEVEL(y + j, enters), 1);
+            }
+            x += by;
+        }
+        by = -by;
+        for (int i = 0; y + 1 < rows && i <= 2 * radius; i++) {
+            rk_count_in(&w, RK_LEVEL(y + radius - spans[i], x + i), -1);
+            rk_count_in(&w, RK_LEVEL(y + radius + spans[i] + 1, x + i), 1);
+        }
+    }
+}
+#endif
+
+/* ---- counting ------------------------------------------------------------------------------------------------- */
+
+__kernel void rk_count(__global const S_T *restrict source, __global S_T *restrict result,
+                       __global const int *restrict P)
+{
+    const long item = (get_global_id(2) + P[0]) * (long)get_global_size(0) + get_global_id(0), row = (long)P[1] * P[4];
+    const int radius = P[5], step = P[4], y = item / row % P[2], at = item % row;
+    const long plane = item / row / P[2], pitch = (long)(P[1] + 2 * radius) * step;
+    if (plane >= P[3]) return;
+    __global const S_T *in = source + ((plane * P[15] + P[14] + y + radius) * pitch + at + (long)radius * step);
+    S_T key = 0;
+    for (int bit = S_BITS - 1; bit >= 0; bit--) {
+        const S_T higher = key | (S_T)1 << bit;
+        int less = 0;
+        for (int j = -radius; j <= radius; j++) {
+            const int span = rk_span(radius, j, P[7]);
+            for (int i = -span; i <= span; i++)
+                less += key_of(in[j * pitch + (long)i * step], false) < higher;
+        }
+        if (less <= P[6]) key = higher;
+    }
+    result[item] = key_element(key, false);
+}

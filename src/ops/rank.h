@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Rank filters between their lowering (stages_rank.c) and their meaning on the host (reference_rank.c). */
+#ifndef IP_OPS_RANK_H
+#define IP_OPS_RANK_H
+
+#include "ir/opaque.h"
+
+/* What stands in ip_opaque.sizes. The input has a margin of the radius on all four sides. */
+enum {
+    IP_RANK_RADIUS,
+    IP_RANK_K,   /* how many elements of the window are below the one that is taken */
+    IP_RANK_DISC /* 1: the window is a disc, where dx^2 + dy^2 <= radius^2; else a square */
+};
+enum { IP_RANK_MOST_SIZE = 255 }; /* of a window, whose elements 16 bits count */
+
+/* Half the window's width in the row so far from its middle. */
+int ip_rank_span(const int64_t *sizes, int by);
+struct ip_lower;
+/* The median of node's "size". */
+ip_stage *ip_stages_rank_median(struct ip_lower *l);
+imgpar_status ip_rank_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask, void *user);
+
+#endif

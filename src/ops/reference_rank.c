@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rank filters on the host: a histogram of levels moves with the window along each row. Levels are the keys of elements
+ * of 8 and 16 bits, and of wider ones their ranks among all of a channel's.
+ */
+#include "ops/rank.h"
+
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "ops/keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int ip_rank_span(const int64_t *sizes, int by)
+{
+    const int radius = (int)sizes[IP_RANK_RADIUS];
+    int span = sizes[IP_RANK_DISC] ? 0 : radius;
+    while (sizes[IP_RANK_DISC] && (span + 1) * (span + 1) + by * by <= radius * radius)
+        span++;
+    return span;
+}
+
+typedef struct keyed {
+    uint64_t key;
+    uint32_t place;
+} keyed;
+
+/* A channel of a plane, with its margin. */
+typedef struct channel {
+    const ip_opaque *o;
+    ip_key_format format;
+    int64_t width, height; /* with the margin */
+    uint32_t *levels;      /* of each element */
+    uint64_t *bits;        /* by level, of wide elements: the bits of the elements that have it */
+    keyed *sorted;
+    uint32_t n_levels, *fine, *coarse; /* histograms of single levels and of 256 of them */
+    uint32_t at, less;                 /* a level, and how many of the window are below it */
+} channel;
+
+static int compare(const void *a, const void *b)
+{
+    const keyed *p = a, *q = b;
+    return p->key < q->key ? -1 : p->key > q->key;
+}
+
+static bool is_wide(const channel *c) { return c->format.size_bytes > 2; }
+
+static void find_levels(channel *c, const unsigned char *in, size_t step)
+{
+    const int64_t n = c->width * c->height;
+    c->n_levels = is_wide(c) ? 0 : 1u << 8 * c->format.size_bytes;
+    for (int64_t k = 0; k < n; k++) {
+        uint64_t key = ip_key_of(&c->format, ip_key_load(&c->format, in + (size_t)k * step));
+        if (is_wide(c))
+            c->sorted[k] = (keyed){ key, (uint32_t)k };
+        else
+            c->levels[k] = (uint32_t)key;
+    }
+    if (!is_wide(c)) return;
+    qsort(c->sorted, (size_t)n, sizeof *c->sorted, compare);
+    for (int64_t k = 0; k < n; k++) {
+        const keyed *now = &c->sorted[k];
+        if (k == 0 || now->key != c->sorted[k - 1].key)
+            c->bits[c->n_levels++] = ip_key_load(&c->format, in + (size_t)now->place * step);
+        c->levels[now->place] = c->n_levels - 1;
+    }
+}
+
+static void count_in(channel *c, int64_t y, int64_t x, uint32_t by)
+{
+    const uint32_t level = c->levels[y * c->width + x];
+    c->fine[level] += by;
+    c->coarse[level >> 8] += by;
+    if (level < c->at) c->less += by;
+}
+
+static void find(channel *c, uint32_t k)
+{
+    while (c->less > k)
+        c->less -= c->fine[--c->at];
+    for (;;) {
+        const bool is_first = (c->at & 255) == 0;
+        if (is_first && c->less + c->coarse[c->at >> 8] <= k) {
+            c->less += c->coarse[c->at >> 8];
+            c->at += 256;
+        } else if (c->less + c->fine[c->at] <= k) {
+            c->less += c->fine[c->at++];
+        } else {
+            return;
+        }
+    }
+}
+
+static void put(const channel *c, unsigned char *to)
+{
+    const unsigned size = c->format.size_bytes;
+    const uint64_t top = (uint64_t)1 << (8 * size - 1);
+    uint64_t bits = c->at;
+    if (is_wide(c))
+        bits = c->bits[c->at];
+    else if (c->format.is_float)
+        bits = bits == 2 * top - 1 ? c->format.nan : bits & top ? bits & ~top : ~bits & (2 * top - 1);
+    else if (c->format.is_signed)
+        bits ^= top;
+    memcpy(to, &bits, size);
+}
+
+static void filter_row(channel *c, int64_t y, unsigned char *out, size_t step)
+{
+    const int radius = (int)c->o->sizes[IP_RANK_RADIUS];
+    const uint32_t k = (uint32_t)c->o->sizes[IP_RANK_K];
+    memset(c->fine, 0, c->n_levels * sizeof *c->fine);
+    memset(c->coarse, 0, (c->n_levels / 256 + 1) * sizeof *c->coarse);
+    c->at = c->less = 0;
+    for (int by = -radius; by <= radius; by++) {
+        const int span = ip_rank_span(c->o->sizes, by);
+        for (int64_t x = radius - span; x <= radius + span; x++)
+            count_in(c, y + radius + by, x, 1);
+    }
+    for (int64_t x = 0;; x++) {
+        find(c, k);
+        put(c, out + (size_t)x * step);
+        if (x + 1 == c->width - 2 * radius) return;
+        for (int by = -radius; by <= radius; by++) {
+            const int span = ip_rank_span(c->o->sizes, by);
+            count_in(c, y + radius + by, x + radius - span, (uint32_t)-1);
+            count_in(c, y + radius + by, x + radius + span + 1, 1);
+        }
+    }
+}
+
+static bool allocate(channel *c)
+{
+    const size_t n = (size_t)(c->width * c->height), n_levels = is_wide(c) ? n : 65536;
+    c->levels = ip_alloc_array(n, sizeof *c->levels);
+    c->fine = ip_alloc_array(n_levels, sizeof *c->fine);
+    c->coarse = ip_alloc_array(n_levels / 256 + 1, sizeof *c->coarse);
+    c->sorted = ip_alloc_array(is_wide(c) ? n : 1, sizeof *c->sorted);
+    c->bits = ip_alloc_array(is_wide(c) ? n : 1, sizeof *c->bits);
+    return c->levels && c->fine && c->coarse && c->sorted && c->bits;
+}
+
+imgpar_status ip_rank_compute(const ip_opaque *o, const void *const *in, void *out, ip_opaque_ask ask, void *user)
+{
+    const int64_t *d = o->dims, radius = o->sizes[IP_RANK_RADIUS];
+    channel c = { .o = o,
+                  .format = ip_key_format_of(o->dtype, false, false),
+                  .width = d[2] + 2 * radius,
+                  .height = d[1] + 2 * radius };
+    const size_t size = c.format.size_bytes, step = (size_t)d[3] * size;
+    imgpar_status st = allocate(&c) ? IMGPAR_OK : IMGPAR_E_HOST_MEMORY;
+    for (int64_t k = 0; !st && k < d[0] * d[3]; k++) {
+        const int64_t z = k / d[3], channel_number = k % d[3];
+        const size_t first = (size_t)(z * c.width * c.height) * step + (size_t)channel_number * size;
+        find_levels(&c, (const unsigned char *)in[0] + first, step);
+        for (int64_t y = 0; !st && y < d[1]; y++) {
+            const size_t row = (size_t)((z * d[1] + y) * d[2]) * step + (size_t)channel_number * size;
+            filter_row(&c, y, (unsigned char *)out + row, step);
+            st = ask(user);
+        }
+    }
+    ip_free(c.levels);
+    ip_free(c.fine);
+    ip_free(c.coarse);
+    ip_free(c.sorted);
+    ip_free(c.bits);
+    return st;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rank filters of windows that are too large for a network of min and max: an opaque stage (shaders/rank.cl) over the
+ * input with a margin, which is a map that knows the borders and fuses with what comes before.
+ */
+#include "ops/families.h"
+#include "ops/keys.h"
+#include "ops/lower.h"
+#include "ops/rank.h"
+
+#include "base/dtype.h"
+#include "base/integers.h"
+
+#include <math.h>
+
+/* Work-items that are launched together for each compute unit; columns and rows of a strip of histograms of columns, at
+ * least so many radii of them; of one in which a histogram slides; of a tile whose elements are ranked. */
+enum { CPU_ITEMS = 4, GPU_GROUP = 64 };
+enum { BYTES_COLUMNS = 512, LEAST_COLUMNS = 256, BYTES_ROWS = 512, RADII = 16 };
+enum { SLIDE_COLUMNS = 512, SLIDE_ROWS = 64, TILE = 256, LEAST_TILE = 64 };
+enum { SPANS = 256 }; /* words of scratch memory for the window's form */
+
+/* ---- the opaque stage --------------------------------------------------------------------------- */
+
+static void widen(const ip_opaque *o, ip_region *result)
+{
+    const ip_region all = { 0, o->dims[0], 0, o->dims[1], 0, o->dims[2] };
+    const ip_region rows = { 0, 1, result->y0, result->y1, 0, o->dims[2] };
+    *result = o->dims[0] == 1 ? rows : all;
+}
+
+static void reads(const ip_opaque *o, int input, const ip_region *result, ip_region *needed)
+{
+    *needed = ip_stage_region(o->inputs[input]);
+    if (o->dims[0] > 1) return;
+    needed->y0 = result->y0;
+    needed->y1 = result->y1 + 2 * o->sizes[IP_RANK_RADIUS];
+}
+
+typedef struct division {
+    bool counts, has_columns;            /* the kernels rk_count, rk_bytes; else rk_slide */
+    int64_t rows, planes, columns, each; /* of the result; of a strip: columns and rows */
+    int64_t across, down, strips, words; /* strips; scratch memory of one */
+    int64_t items;                       /* work-items of a launch */
+} division;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Words of 4 bytes that a strip takes. */
+static int64_t words_of(const ip_opaque_call *call, const division *d)
+{
+    const int64_t radius = call->opaque->sizes[IP_RANK_RADIUS], size = ip_dtype(call->opaque->dtype)->size_bytes;
+    const int64_t all = (d->columns + 2 * radius) * (d->each + 2 * radius);
+    const int64_t columns = (d->columns + 2 * radius) * (16 + 256), levels = size > 2 ? all + 256 : 1 << 8 * size;
+    const int64_t histogram = levels + levels / 256 + 2, ranks = size > 2 ? all * (2 * size / 4 + 2) : 0;
+    return d->has_columns ? ip_ceil_div(columns, 32) * 16
+                          : ip_ceil_div(SPANS + ranks + ip_ceil_div(histogram, 2), 16) * 16;
+}
+
+static division divide(const ip_opaque_call *call)
+{
+    const ip_opaque *o = call->opaque;
+    const int64_t radius = o->sizes[IP_RANK_RADIUS], size = ip_dtype(o->dtype)->size_bytes, tile = TILE - 2 * radius;
+    division d = { .counts = !call->device.is_cpu,
+                   .has_columns = size == 1 && !o->sizes[IP_RANK_DISC],
+                   .rows = call->result.y1 - call->result.y0,
+                   .planes = call->result.z1 - call->result.z0,
+                   .columns = most(BYTES_COLUMNS - 2 * radius, LEAST_COLUMNS),
+                   .each = most(BYTES_ROWS, RADII * radius),
+                   .items = (int64_t)call->device.compute_units * CPU_ITEMS };
+    if (!d.has_columns) {
+        d.columns = size > 2 ? most(tile, LEAST_TILE) : SLIDE_COLUMNS;
+        d.each = size > 2 ? most(tile, LEAST_TILE) : SLIDE_ROWS;
+    }
+    d.columns = least(d.columns, o->dims[2]);
+    d.each = least(d.each, d.rows);
+    d.across = ip_ceil_div(o->dims[2], d.columns);
+    d.down = ip_ceil_div(d.rows, d.each);
+    d.strips = d.across * d.down * d.planes * o->dims[3];
+    d.items = least(d.items, d.strips);
+    d.words = words_of(call, &d);
+    return d;
+}
+
+static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH])
+{
+    const division d = divide(call);
+    if (!d.counts) bytes[0] = (uint64_t)(d.items * d.words) * 4;
+}
+
+static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
+{
+    const ip_opaque *o = call->opaque;
+    const division d = divide(call);
+    const int64_t count = d.rows * d.planes * o->dims[2] * o->dims[3];
+    if (d.counts ? step > 0 : step * d.items >= d.strips) return false;
+    const int64_t params[] = { 0,
+                               o->dims[2],
+                               d.rows,
+                               d.planes,
+                               o->dims[3],
+                               o->sizes[IP_RANK_RADIUS],
+                               o->sizes[IP_RANK_K],
+                               o->sizes[IP_RANK_DISC],
+                               d.columns,
+                               d.each,
+                               d.across,
+                               d.down,
+                               step * d.items,
+                               d.strips,
+                               call->result.y0 - call->in[0].y0,
+                               call->in[0].y1 - call->in[0].y0,
+                               d.words };
+    out->n_params = sizeof params / sizeof *params;
+    for (int k = 0; k < out->n_params; k++)
+        out->params[k] = (int)params[k];
+    out->kernel = d.counts ? "rk_count" : d.has_columns ? "rk_bytes" : "rk_slide";
+    out->n_buffers = 0;
+    out->buffers[out->n_buffers++] = IP_BUFFER_INPUT;
+    if (!d.counts) out->buffers[out->n_buffers++] = IP_BUFFER_SCRATCH;
+    out->buffers[out->n_buffers++] = IP_BUFFER_RESULT;
+    out->local[0] = out->global[0] = d.counts ? GPU_GROUP : 1;
+    out->global[1] = 1;
+    out->global[2] = (size_t)(d.counts ? ip_ceil_div(count, GPU_GROUP) : least(d.items, d.strips - step * d.items));
+    return true;
+}
+
+static const ip_opaque_kind kind = { .name = "rank",
+                                     .shader = "rank",
+                                     .before = "keys",
+                                     .widen = widen,
+                                     .reads = reads,
+                                     .scratch = scratch,
+                                     .step = step,
+                                     .compute = ip_rank_compute };
+
+/* ---- lowering ------------------------------------------------------------------------------------- */
+
+static ip_expr *moved(ip_lower *l, int dim, const int64_t dims[4], int64_t by)
+{
+    return ip_x_binary(l->ir, IP_X_SUB, ip_x_coord(l->ir, dim, dims[dim]), ip_lower_i32(l, by));
+}
+
+/* The input with a margin on all four sides, as the border rule has it. */
+static ip_stage *with_margin(ip_lower *l, int radius)
+{
+    ip_stage *in = l->in[0];
+    const int64_t dims[4] = { in->dims[0], in->dims[1] + 2 * radius, in->dims[2] + 2 * radius, in->dims[3] };
+    ip_expr *cval, *at[] = { ip_x_coord(l->ir, 0, dims[0]), moved(l, 1, dims, radius), moved(l, 2, dims, radius),
+                             ip_x_coord(l->ir, 3, dims[3]) };
+    int border = ip_lower_border(l, in->dtype, &cval);
+    return ip_lower_stage_sized(l, dims, in->dtype, ip_x_load(l->ir, in, at, border, cval), "with a margin");
+}
+
+/* The element of the window that has a share of the others below it. */
+static ip_stage *rank_stage(ip_lower *l, double share, bool is_disc)
+{
+    const int radius = (int)ip_param_number(l->node, "size") / 2;
+    ip_opaque o = { .kind = &kind,
+                    .defines = ip_key_defines(l->in[0]->dtype, false),
+                    .dtype = l->in[0]->dtype,
+                    .n_inputs = 1,
+                    .sizes = { [IP_RANK_RADIUS] = radius, [IP_RANK_DISC] = is_disc } };
+    int64_t count = 0;
+    for (int by = -radius; by <= radius; by++)
+        count += 2 * ip_rank_span(o.sizes, by) + 1;
+    o.sizes[IP_RANK_K] = least((int64_t)floor((double)count * share), count - 1);
+    if (ip_dims_count(l->dims) == 0) return ip_lower_map(l, ip_lower_i32(l, 0));
+    o.inputs[0] = with_margin(l, radius);
+    return o.inputs[0] ? ip_stage_opaque(l->ir, &o, l->node->type.dtype, l->dims, l->node) : NULL;
+}
+
+ip_stage *ip_stages_percentile_filter(ip_lower *l)
+{
+    return rank_stage(l, ip_param_number(l->node, "p") / 100, ip_param_number(l->node, "shape") != 0);
+}
+
+ip_stage *ip_stages_rank_median(ip_lower *l) { return rank_stage(l, 0.5, false); }
