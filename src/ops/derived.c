@@ -409,8 +409,7 @@ static imgpar_status check_keys(const imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
-/* Of rows that have the parameter. */
-static imgpar_status check_connectivity(const imgpar_array *node, ip_error *err)
+imgpar_status ip_check_connectivity(const imgpar_array *node, ip_error *err)
 {
     const imgpar_op_info *info = &node->op->info;
     for (int k = 0; k < info->n_params; k++)
@@ -428,7 +427,7 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     int64_t dims[4];
     char text[96];
     ip_type_dims(a, dims);
-    if (check_connectivity(node, err)) return err->status;
+    if (ip_check_connectivity(node, err)) return err->status;
     switch ((ip_needs)node->op->variant) {
     case IP_NEEDS_NOTHING: return IMGPAR_OK;
     case IP_NEEDS_IMAGE: break;

@@ -166,5 +166,7 @@ int ip_blur_radius(const imgpar_array *node);
 
 /* scatter_add, scatter_min, scatter_max. */
 typedef enum ip_scatter_fold { IP_SCATTER_SUM, IP_SCATTER_MIN, IP_SCATTER_MAX } ip_scatter_fold;
+/* Of distances from zeros; variants ROOT, which is SQUARE with squared=true, and NEAREST. */
+typedef enum ip_distance { IP_DISTANCE_ROOT, IP_DISTANCE_SQUARE, IP_DISTANCE_NEAREST } ip_distance;
 
 #endif

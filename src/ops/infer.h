@@ -29,6 +29,8 @@ void ip_infer_copy(imgpar_array *node);
 /* Refuses to read input 0 along a dim without elements, unless what is made has none or border=constant says what it
  * reads. */
 imgpar_status ip_infer_refuse_reads_of_nothing(const imgpar_array *node, int64_t extent, ip_error *err);
+/* Refuses a parameter "connectivity" that is neither 4 nor 8. */
+imgpar_status ip_check_connectivity(const imgpar_array *node, ip_error *err);
 /* Gives type these extents, keeping its rank where the shape then still means them. */
 void ip_type_set_dims(ip_type *type, const int64_t dims[4]);
 /* The leaf that decodes an encoded JPEG at 1/shrink of its sides, a handle; NULL: leaf is no such one, or memory is

@@ -80,6 +80,7 @@ typedef enum bench_work {
     BENCH_EDGES,
     BENCH_FOUR_BOXES,
     BENCH_FOUR_FILTERS,
+    BENCH_DISTANCE, /* from what is not above 128 */
     BENCH_SORT,
     /* Ikra's programs (workloads.c says what was assumed); the first is BENCH_MAPS. */
     BENCH_IKRA_2,

@@ -38,7 +38,10 @@ static CvMat input(bench_task *t, int n)
 static CvMat output(bench_task *t)
 {
     bench_image *p = &t->out[0];
-    imgpar_dtype dtype = t->in[0].dtype == IMGPAR_F32 || t->row->work == BENCH_LOCAL_DEVIATION ? IMGPAR_F32 : IMGPAR_U8;
+    imgpar_dtype dtype =
+        t->in[0].dtype == IMGPAR_F32 || t->row->work == BENCH_LOCAL_DEVIATION || t->row->work == BENCH_DISTANCE
+            ? IMGPAR_F32
+            : IMGPAR_U8;
     bench_out(t, 0, dtype);
     bool is_line = p->height == 1;
     return over(p->data, is_line ? 1000 : p->width, is_line ? p->width / 1000 : p->height, depth_of(dtype),
@@ -152,6 +155,14 @@ static bool run_edges(bench_task *t)
     gauss(&in, &soft, t->row->sigma, false);
     gradient(t, &soft, &out);
     cvThreshold(&out, &out, 100, 255, CV_THRESH_BINARY);
+    return true;
+}
+
+static bool run_distance(bench_task *t)
+{
+    CvMat in = input(t, 0), out = output(t), mask = between(t, 0, CV_8U, 1);
+    cvThreshold(&in, &mask, 128, 255, CV_THRESH_BINARY);
+    cvDistTransform(&mask, &out, CV_DIST_L2, CV_DIST_MASK_PRECISE, NULL, NULL, 0);
     return true;
 }
 
@@ -336,6 +347,7 @@ static const bench_run works[BENCH_N_WORKS] = {
     [BENCH_EDGES] = run_edges,
     [BENCH_FOUR_BOXES] = run_four_boxes,
     [BENCH_FOUR_FILTERS] = run_four_filters,
+    [BENCH_DISTANCE] = run_distance,
 };
 
 bench_run bench_opencv(const bench_row *row)

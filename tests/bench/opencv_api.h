@@ -32,6 +32,7 @@ enum { CV_8U = 0, CV_16S = 3, CV_32F = 5 };
 enum { CV_BLUR = 1, CV_GAUSSIAN = 2, CV_MEDIAN = 3 };
 enum { CV_INTER_LINEAR = 1, CV_INTER_AREA = 3 };
 enum { CV_SHAPE_RECT = 0, CV_THRESH_BINARY = 0, CV_RGB2GRAY = 7, CV_FILLED = -1, CV_HIST_ARRAY = 0 };
+enum { CV_DIST_L2 = 2, CV_DIST_MASK_PRECISE = 0 };
 
 void cvSetNumThreads(int threads);
 CvMat *cvInitMatHeader(CvMat *mat, int rows, int cols, int type, void *data, int step);
@@ -46,6 +47,8 @@ void cvSobel(const CvArr *src, CvArr *dst, int x_order, int y_order, int size);
 void cvResize(const CvArr *src, CvArr *dst, int interpolation);
 void cvCvtColor(const CvArr *src, CvArr *dst, int code);
 double cvThreshold(const CvArr *src, CvArr *dst, double threshold, double maximum, int type);
+void cvDistTransform(const CvArr *src, CvArr *dst, int distance, int mask_size, const float *mask, CvArr *labels,
+                     int label_type);
 void cvCircle(CvArr *img, CvPoint center, int radius, CvScalar color, int thickness, int line_type, int shift);
 
 void cvAddWeighted(const CvArr *a, double alpha, const CvArr *b, double beta, double gamma, CvArr *dst);

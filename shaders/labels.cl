@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Numbers of the regions of a mask. Rows become runs of what is not 0; runs that meet one of the row above are joined
+ * with it in a forest whose roots are the first runs by rows (union-find).
+ *
+ *     lb_strips    the runs of a strip of rows and their forest; a work-item for each strip
+ *     lb_join      joins two groups of strips where they meet; a work-item for each pair
+ *     lb_number    the roots of a strip get their numbers; a work-item for each strip
+ *     lb_write     rows of the result; a work-item computes a run of rows
+ *
+ * Run k goes from ends[2 k] to below ends[2 k + 1], of type LB_END; those of row y are rows[2 y] to below
+ * rows[2 y + 1], and there is room for `most` in each row. parent[k]: a run of the same region that is not behind it, k
+ * itself in roots; once they have numbers, less the number. roots[s]: how many there are in strip s.
+ *
+ * P: [1] rows, [2] width, [3] rows a strip, [4] strips, [5] work-items there is work for, [6] most runs a row, [7] 1:
+ * pixels that meet at a corner are neighbours, 0: they are not, [8] lb_join: strips of a group; lb_write: rows a
+ * work-item.
+ */
+static inline int lb_item(__global const int *P)
+{
+    return (get_global_id(2) + P[0]) * get_global_size(0) + get_global_id(0);
+}
+
+/* A bit for each of 8 bytes, whether it is not 0, the first in bit 0. */
+static inline ulong lb_bits(ulong v)
+{
+    const ulong low = 0x7f7f7f7f7f7f7f7fUL;
+    const ulong ones = ((((v & low) + low) | v) & ~low) >> 7;
+    return (ones * 0x0102040810204080UL) >> 56;
+}
+
+static inline int lb_root(__global int *parent, int k)
+{
+    while (parent[k] != k) {
+        parent[k] = parent[parent[k]];
+        k = parent[k];
+    }
+    return k;
+}
+
+/* The ends of a row's runs into *ends; returns how many runs. */
+static int lb_runs(__global const uchar *restrict m, int width, __global LB_END *restrict ends)
+{
+    int n = 0, x = 0;
+    ulong last = 0; /* 1: the pixel before is in a run */
+    for (; x + 64 <= width; x += 64) {
+        ulong bits = 0;
+        for (int k = 0; k < 8; k++)
+            bits |= lb_bits(as_ulong(vload8(k, m + x))) << 8 * k;
+        ulong turns = bits ^ (bits << 1 | last);
+        last = bits >> 63;
+        for (; turns; turns &= turns - 1)
+            ends[n++] = x + 63 - (int)clz(turns & -turns);
+    }
+    for (; x < width; x++) {
+        if ((m[x] != 0) == (last != 0)) continue;
+        last = !last;
+        ends[n++] = x;
+    }
+    if (last) ends[n++] = width;
+    return n / 2;
+}
+
+/* Joins the runs [c, c_end) of a row with those of the row above, [p, p_end). roots: where a root is one no longer,
+ * its strip's number goes down by one; of runs that have no parent yet (is_new) only others do. */
+static int lb_meet(__global const LB_END *restrict ends, __global int *restrict parent, int2 above, int2 own,
+                   int corner, bool is_new, __global int *restrict roots, int runs_a_strip)
+{
+    int p = above.x, n = 0;
+    for (int c = own.x; c < own.y; c++) {
+        const int from = ends[2 * c] - corner, to = ends[2 * c + 1] + corner;
+        int root = is_new ? -1 : lb_root(parent, c);
+        while (p < above.y && (int)ends[2 * p + 1] <= from)
+            p++;
+        for (int q = p; q < above.y && (int)ends[2 * q] < to; q++) {
+            const int other = lb_root(parent, q);
+            if (root >= 0 && root != other) {
+                parent[max(root, other)] = min(root, other);
+                if (is_new)
+                    n--;
+                else
+                    roots[max(root, other) / runs_a_strip]--;
+            }
+            root = root < 0 ? other : min(root, other);
+        }
+        if (!is_new) continue;
+        n += root < 0;
+        parent[c] = root < 0 ? c : root;
+    }
+    return n;
+}
+
+__kernel void lb_strips(__global const uchar *restrict mask, __global LB_END *restrict ends,
+                        __global int *restrict parent, __global int2 *restrict rows, __global int *restrict roots,
+                        __global const int *restrict P)
+{
+    const int strip = lb_item(P), width = P[2], most = P[6];
+    if (strip >= P[5]) return;
+    const int y0 = strip * P[3], y1 = min(y0 + P[3], P[1]), first = y0 * most;
+    int n = 0;
+    int2 above = (int2)(first, first);
+    for (int y = y0; y < y1; y++) {
+        const int from = above.y;
+        const int2 own = (int2)(from, from + lb_runs(mask + (long)y * width, width, ends + 2 * (long)from));
+        n += lb_meet(ends, parent, above, own, P[7], true, roots, 1);
+        rows[y] = above = own;
+    }
+    for (int k = first; k < above.y; k++)
+        parent[k] = parent[parent[k]];
+    roots[strip] = n;
+}
+
+__kernel void lb_join(__global const LB_END *restrict ends, __global int *restrict parent,
+                      __global const int2 *restrict rows, __global int *restrict roots, __global const int *restrict P)
+{
+    const int item = lb_item(P);
+    const long strip = ((long)2 * item + 1) * P[8], y = strip * P[3];
+    if (item < P[5] && strip < P[4]) lb_meet(ends, parent, rows[y - 1], rows[y], P[7], false, roots, P[3] * P[6]);
+}
+
+__kernel void lb_number(__global int *restrict parent, __global const int2 *restrict rows,
+                        __global const int *restrict roots, __global const int *restrict P)
+{
+    const int strip = lb_item(P);
+    if (strip >= P[5]) return;
+    const int y0 = strip * P[3], y1 = min(y0 + P[3], P[1]);
+    int number = 0;
+    for (int s = 0; s < strip; s++)
+        number += roots[s];
+    for (int k = rows[y0].x; k < rows[y1 - 1].y; k++)
+        if (parent[k] == k) parent[k] = -++number;
+}
+
+__kernel void lb_write(__global const LB_END *restrict ends, __global const int *restrict parent,
+                       __global const int2 *restrict rows, __global int *restrict result,
+                       __global const int *restrict P)
+{
+    const int item = lb_item(P), width = P[2], y1 = min((item + 1) * P[8], P[1]);
+    if (item >= P[5]) return;
+    for (int y = item * P[8]; y < y1; y++) {
+        __global int *restrict to = result + (long)y * width;
+        int x = 0;
+        for (int k = rows[y].x; k < rows[y].y; k++) {
+            const int from = ends[2 * k], end = ends[2 * k + 1];
+            int number = parent[k];
+            while (number >= 0)
+                number = parent[number];
+            for (; x < from; x++)
+                to[x] = 0;
+            for (; x < end; x++)
+                to[x] = -number;
+        }
+        for (; x < width; x++)
+            to[x] = 0;
+    }
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Masks and their regions: what the lowering of distances and labels (stages_distance.c, stages_labels.c) shares with
+ * what they mean on the host (reference_distance.c, reference_labels.c). */
+#ifndef IP_OPS_REGIONS_H
+#define IP_OPS_REGIONS_H
+
+#include "ir/opaque.h"
+#include "ops/families.h"
+#include "ops/lower.h"
+
+/* The node's type becomes that of its mask without axis of channels, of dtype; refuses what is no mask. */
+imgpar_status ip_infer_of_mask(imgpar_array *node, imgpar_dtype dtype, ip_error *err);
+/* Input 0 as a stage of u8 and one channel: 0, or what is not 0. */
+ip_stage *ip_lower_mask(ip_lower *l);
+
+/* What stands in ip_opaque.sizes of distances, which are of a stage [depth, height, width, 1]. */
+enum { IP_DISTANCE_DEPTH, IP_DISTANCE_HEIGHT, IP_DISTANCE_WIDTH, IP_DISTANCE_WANTED, IP_DISTANCE_COLUMN_BYTES };
+
+imgpar_status ip_distance_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
+                                  void *user);
+
+/* The same of labels, of a stage [1, height, width, 1]. END_BYTES: of an end of a run. */
+enum { IP_LABELS_HEIGHT, IP_LABELS_WIDTH, IP_LABELS_CONNECTIVITY, IP_LABELS_END_BYTES };
+
+imgpar_status ip_labels_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
+                                void *user);
+
+#endif

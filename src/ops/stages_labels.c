@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers of the regions of a mask: an opaque stage over the mask as bytes (shaders/labels.cl). */
+#include "ops/infer.h"
+#include "ops/regions.h"
+
+#include "base/dtype.h"
+#include "base/integers.h"
+
+/* Strips for each compute unit; rows of a strip at least. */
+enum { CPU_ITEMS = 4, CPU_ROWS = 32, GPU_ITEMS = 64, GPU_ROWS = 4, GPU_GROUP = 64 };
+
+static void widen(const ip_opaque *o, ip_region *result)
+{
+    *result = (ip_region){ 0, o->dims[0], 0, o->dims[1], 0, o->dims[2] };
+}
+
+static void reads(const ip_opaque *o, int input, const ip_region *result, ip_region *needed)
+{
+    (void)result;
+    *needed = ip_stage_region(o->inputs[input]);
+}
+
+typedef struct division {
+    int64_t height, width, most; /* runs a row */
+    int64_t rows, strips;        /* of a strip */
+    int joins;                   /* until all strips are one group */
+} division;
+
+static division divide(const ip_opaque_call *call)
+{
+    const int64_t *s = call->opaque->sizes;
+    const bool cpu = call->device.is_cpu;
+    const int64_t items = (int64_t)call->device.compute_units * (cpu ? CPU_ITEMS : GPU_ITEMS);
+    division d = { .height = s[IP_LABELS_HEIGHT], .width = s[IP_LABELS_WIDTH] };
+    d.most = d.width / 2 + 1;
+    d.rows = ip_max(ip_ceil_div(d.height, items), cpu ? CPU_ROWS : GPU_ROWS);
+    d.strips = ip_ceil_div(d.height, d.rows);
+    while (INT64_C(1) << d.joins < d.strips)
+        d.joins++;
+    return d;
+}
+
+enum { ENDS = IP_BUFFER_SCRATCH, PARENTS, ROWS, ROOTS };
+
+static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH])
+{
+    const division d = divide(call);
+    const uint64_t runs = (uint64_t)(d.height * d.most);
+    bytes[ENDS - IP_BUFFER_SCRATCH] = runs * 2 * (uint64_t)call->opaque->sizes[IP_LABELS_END_BYTES];
+    bytes[PARENTS - IP_BUFFER_SCRATCH] = runs * 4;
+    bytes[ROWS - IP_BUFFER_SCRATCH] = (uint64_t)d.height * 8;
+    bytes[ROOTS - IP_BUFFER_SCRATCH] = (uint64_t)d.strips * 4;
+}
+
+static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
+{
+    static const struct {
+        const char *kernel;
+        int n_buffers, buffers[5];
+    } kernels[] = {
+        { "lb_strips", 5, { IP_BUFFER_INPUT, ENDS, PARENTS, ROWS, ROOTS } },
+        { "lb_join", 4, { ENDS, PARENTS, ROWS, ROOTS } },
+        { "lb_number", 3, { PARENTS, ROWS, ROOTS } },
+        { "lb_write", 4, { ENDS, PARENTS, ROWS, IP_BUFFER_RESULT } },
+    };
+    enum { STRIPS, JOIN, NUMBER, WRITE };
+    const division d = divide(call);
+    const int64_t group_of_strips = step > 0 && step <= d.joins ? INT64_C(1) << (step - 1) : 0;
+    const int which = step == 0 ? STRIPS : step <= d.joins ? JOIN : step == d.joins + 1 ? NUMBER : WRITE;
+    const int64_t items = which == JOIN ? ip_ceil_div(d.strips, 2 * group_of_strips) : d.strips;
+    const int64_t group = call->device.is_cpu ? 1 : GPU_GROUP;
+    if (step > d.joins + 2) return false;
+    out->kernel = kernels[which].kernel;
+    out->n_buffers = kernels[which].n_buffers;
+    for (int k = 0; k < out->n_buffers; k++)
+        out->buffers[k] = kernels[which].buffers[k];
+    const int params[] = { 0,
+                           (int)d.height,
+                           (int)d.width,
+                           (int)d.rows,
+                           (int)d.strips,
+                           (int)items,
+                           (int)d.most,
+                           call->opaque->sizes[IP_LABELS_CONNECTIVITY] == 8,
+                           (int)(which == JOIN ? group_of_strips : d.rows) };
+    out->n_params = sizeof params / sizeof *params;
+    for (int k = 1; k < out->n_params; k++)
+        out->params[k] = params[k];
+    out->local[0] = out->global[0] = (size_t)group;
+    out->global[1] = 1;
+    out->global[2] = (size_t)ip_ceil_div(items, group);
+    return true;
+}
+
+static const ip_opaque_kind kind = { .name = "labels",
+                                     .shader = "labels",
+                                     .widen = widen,
+                                     .reads = reads,
+                                     .scratch = scratch,
+                                     .step = step,
+                                     .compute = ip_labels_compute };
+
+imgpar_status ip_infer_labels(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    int64_t dims[4];
+    char text[96];
+    imgpar_status st = ip_check_connectivity(node, err);
+    ip_type_dims(a, dims);
+    if (!st && ip_type_count(a) > 0 && (a->rank < 2 || dims[0] > 1))
+        return ip_fail(err, IMGPAR_E_SHAPE, "labels: a is %s; it must be an image of 1 channel", ip_type_text(a, text));
+    if (!st) st = ip_infer_of_mask(node, IMGPAR_I32, err);
+    node->range = (ip_range){ 0, (double)(dims[1] * dims[2]) };
+    return st;
+}
+
+ip_stage *ip_stages_labels(ip_lower *l)
+{
+    ip_stage *mask = ip_lower_mask(l);
+    if (!mask) return NULL;
+    const int64_t height = mask->dims[1], width = mask->dims[2];
+    const bool is_wide = width > UINT16_MAX;
+    if (height * (width / 2 + 1) > INT32_MAX) return ip_lower_fail(l, IMGPAR_E_LIMIT, "too large a mask");
+    ip_opaque o = { .kind = &kind,
+                    .defines = is_wide ? "#define LB_END int\n" : "#define LB_END ushort\n",
+                    .dtype = IMGPAR_I32,
+                    .n_inputs = 1,
+                    .inputs = { mask },
+                    .sizes = { height, width, (int64_t)ip_param_number(l->node, "connectivity"), is_wide ? 4 : 2 } };
+    return ip_stage_opaque(l->ir, &o, IMGPAR_I32, l->dims, l->node);
+}

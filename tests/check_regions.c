@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* Distances from the zeros of masks and numbers of regions (ops/regions.def) against searches and floods: on the
+ * device, as kernels for GPUs (schedule=pixels) and by the interpreter. */
+#include "written.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What text, of $1, gives, is want whichever way it is computed. */
+static void expect(const char *text, const picture *in, const picture *want)
+{
+    static const char *const ways[] = { "auto", "pixels", "ref" };
+    imgpar_array *of = picture_array(written_context, in);
+    char why[256];
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+        imgpar_info info = { .struct_size = sizeof info };
+        ck_assert_int_eq(imgpar_context_set(written_context, "schedule", ways[k]), IMGPAR_OK);
+        imgpar_array *a = imgpar_apply(written_context, text, &of, 1);
+        ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
+        ck_assert_msg(info.dtype == want->dtype && info.size_bytes == picture_size(want), "%s gives %lld x %lld, %d",
+                      text, (long long)info.width, (long long)info.height, (int)info.dtype);
+        char *data = malloc(info.size_bytes);
+        ck_assert_ptr_nonnull(data);
+        ck_assert_msg(!imgpar_array_read(a, data, info.size_bytes), "%s: %s", text, imgpar_array_message(a));
+        ck_assert_msg(picture_compare(want, data, why), "%s: %s (%s)", text, why, ways[k]);
+        free(data);
+        imgpar_array_release(a);
+    }
+    imgpar_array_release(of);
+}
+
+/* ---- distances --------------------------------------------------------------------------------------------- */
+
+/* Volumes are pictures of their planes, one below the other. */
+static const struct {
+    int64_t depth, height, width;
+    int rarity; /* one of so many elements is 0; 0: none is */
+} shapes[] = {
+    { 1, 1, 1, 1 },   { 1, 1, 1, 0 },     { 1, 1, 40, 9 }, { 1, 40, 1, 9 },  { 1, 37, 53, 2 },  { 1, 37, 53, 60 },
+    { 1, 53, 37, 0 }, { 1, 29, 31, 899 }, { 6, 7, 9, 30 }, { 9, 6, 5, 200 }, { 3, 11, 70, 90 }, { 5, 5, 5, 0 },
+};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+static picture mask_of(int which)
+{
+    picture m = picture_new(IMGPAR_F32, shapes[which].depth * shapes[which].height, shapes[which].width, 1);
+    unsigned seed = 7;
+    for (int64_t k = 0; k < picture_count(&m); k++) {
+        seed = seed * 1664525u + 1013904223u;
+        const int rarity = shapes[which].rarity;
+        m.v[k] = rarity > 0 && (seed >> 10) % (unsigned)rarity == 0 ? 0 : k % 3 == 0 ? (real)NAN : 0.25L;
+    }
+    return m;
+}
+
+/* The first of the zeros that are nearest to element k; -1: there is none. *square: of how far. */
+static int64_t nearest_of(const picture *m, int which, int64_t k, int64_t *square)
+{
+    const int64_t width = shapes[which].width, plane = shapes[which].height * width;
+    int64_t nearest = -1;
+    for (int64_t j = 0; j < picture_count(m); j++) {
+        const int64_t z = k / plane - j / plane, y = k % plane / width - j % plane / width, x = k % width - j % width,
+                      d = z * z + y * y + x * x;
+        if (m->v[j] != 0 || (nearest >= 0 && d >= *square)) continue;
+        nearest = j;
+        *square = d;
+    }
+    return nearest;
+}
+
+START_TEST(distances_are_those_of_a_search)
+{
+    char shape[64], text[256];
+    picture m = mask_of(_i), far = picture_new(IMGPAR_F32, m.h, m.w, 1), squares = picture_new(IMGPAR_I32, m.h, m.w, 1),
+            places = picture_new(IMGPAR_I32, m.h, m.w, 1);
+    for (int64_t k = 0; k < picture_count(&m); k++) {
+        int64_t square = INT32_MAX;
+        places.v[k] = nearest_of(&m, _i, k, &square);
+        squares.v[k] = square;
+        far.v[k] = places.v[k] < 0 ? (real)INFINITY : sqrtl(square);
+    }
+    if (shapes[_i].depth > 1)
+        snprintf(shape, sizeof shape, "reshape($1, [%d %d %d])", (int)shapes[_i].depth, (int)shapes[_i].height,
+                 (int)shapes[_i].width);
+    else
+        snprintf(shape, sizeof shape, "$1");
+    snprintf(text, sizeof text, "distance(%s)", shape);
+    expect(text, &m, &far);
+    snprintf(text, sizeof text, "distance(cast(isnan(%s) || %s != 0, bool), squared=true)", shape, shape);
+    expect(text, &m, &squares);
+    snprintf(text, sizeof text, "nearest_zero(cast(%s, f64))", shape);
+    expect(text, &m, &places);
+    picture *const all[] = { &m, &far, &squares, &places };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        picture_free(all[k]);
+}
+END_TEST
+
+/* ---- labels ---------------------------------------------------------------------------------------------------- */
+
+enum { H = 211, W = 150, N_MASKS = 5 }; /* several strips, and columns that are no multiple of a word */
+
+/* Noise of two densities, a snake, a comb whose teeth meet in the last row, nested frames. */
+static picture winding(int which)
+{
+    picture p = written_levels(IMGPAR_U16, H, W, 1, 9);
+    for (int64_t y = 0; y < H; y++)
+        for (int64_t x = 0; x < W; x++) {
+            real *v = picture_at(&p, y, x, 0);
+            const int64_t edge = y < x ? (y < W - 1 - x ? y : W - 1 - x) : (x < H - 1 - y ? x : H - 1 - y);
+            const bool turns = (y / 2) % 2 ? x == 0 : x == W - 1;
+            const bool on = which == 0   ? *v > 26000
+                            : which == 1 ? *v > 39000
+                            : which == 2 ? y % 2 == 0 || turns
+                            : which == 3 ? x % 2 == 0 || y == H - 1
+                                         : edge % 2 == 0;
+            *v = on ? *v + 1 : 0;
+        }
+    return p;
+}
+
+static picture labelled(const picture *m, int connectivity)
+{
+    static int64_t stack[H * W * 9];
+    picture l = picture_new(IMGPAR_I32, H, W, 1);
+    real n = 0;
+    for (int64_t first = 0; first < H * W; first++) {
+        int64_t depth = 0;
+        if (m->v[first] == 0 || l.v[first] != 0) continue;
+        n++;
+        stack[depth++] = first;
+        while (depth > 0) {
+            const int64_t at = stack[--depth];
+            if (m->v[at] == 0 || l.v[at] != 0) continue;
+            l.v[at] = n;
+            for (int64_t k = 0; k < 9; k++) {
+                const int64_t dy = k / 3 - 1, dx = k % 3 - 1, y = at / W + dy, x = at % W + dx;
+                if ((connectivity == 4 && dy != 0 && dx != 0) || y < 0 || y >= H || x < 0 || x >= W) continue;
+                stack[depth++] = y * W + x;
+            }
+        }
+    }
+    return l;
+}
+
+START_TEST(regions_of_many_strips) /* _i: the mask, and the connectivity */
+{
+    char text[64];
+    const int connectivity = _i % 2 ? 4 : 8;
+    picture m = winding(_i / 2), want = labelled(&m, connectivity);
+    snprintf(text, sizeof text, "labels($1, connectivity=%d)", connectivity);
+    expect(text, &m, &want);
+    picture_free(&m);
+    picture_free(&want);
+}
+END_TEST
+
+/* ---- small arrays, errors ------------------------------------------------------------------------------------- */
+
+/* What texts of small arrays give, as print() writes it. */
+static const struct {
+    const char *text, *as;
+} small[] = {
+    { "distance(numbers([1 1 0 1]))", "[2 1 0 1]" },
+    { "distance(fill(3, 1, [0 255], channels=2))", "[0 0 0]" }, /* alpha is no mask */
+    { "distance(fill(2, 1, [7 0], channels=2))", "[inf inf]" },
+    { "distance(numbers([1; 1; 0]))", "[2; 1; 0]" },
+    { "distance(ones([1 2]), squared=true)", "[2147483647 2147483647]" },
+    { "nearest_zero(numbers([0 1 0]))", "[0 0 2]" },
+    { "nearest_zero(numbers([1 0 1; 0 1 0; 1 0 1]))", "[1 1 1; 3 1 5; 3 7 5]" },
+    { "nearest_zero(ones([2 2]))", "[-1 -1; -1 -1]" },
+    { "m = numbers([0 5 5 0])\ntake(numbers([10 20 30 40]), nearest_zero(m))", "[10 10 40 40]" },
+    { "labels(numbers([3 0 -1], dtype=i16) * ones([1 3]))", "[1 0 2]" },
+};
+
+START_TEST(small_arrays)
+{
+    for (int way = 0; way < 2; way++) {
+        char *got = NULL;
+        ck_assert_int_eq(imgpar_context_set(written_context, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
+        imgpar_array *a = imgpar_apply(written_context, small[_i].text, NULL, 0);
+        ck_assert_msg(!imgpar_array_text(a, NULL, &got), "%s: %s", small[_i].text, imgpar_array_message(a));
+        ck_assert_msg(strcmp(got, small[_i].as) == 0, "%s gives %s, not %s", small[_i].text, got, small[_i].as);
+        imgpar_free(got);
+        imgpar_array_release(a);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *text, *why;
+} refused[] = {
+    { "distance(fill(4, 4, 0, channels=3))",
+      "distance: a is [4, 4, 3] u8; it must be an image of 1 channel; gray() makes one" },
+    { "nearest_zero(zeros([0, 4]))", "nearest_zero: a is [0, 4] f32, which has no elements" },
+    { "distance(zeros([3, 50000], dtype=u8), squared=true)",
+      "distance: squares of distances of so large an array do not fit i32" },
+    { "labels(zeros([4 5 6]))", "labels: a is [4, 5, 6] f32; it must be an image of 1 channel" },
+    { "labels(zeros([4]))", "labels: a is [4] f32; it must be an image of 1 channel" },
+};
+
+START_TEST(what_does_not_fit_is_refused)
+{
+    imgpar_array *a = imgpar_apply(written_context, refused[_i].text, NULL, 0);
+    ck_assert_int_ne(imgpar_array_status(a), IMGPAR_OK);
+    ck_assert_msg(strstr(imgpar_array_message(a), refused[_i].why) != NULL, "%s: %s", refused[_i].text,
+                  imgpar_array_message(a));
+    imgpar_array_release(a);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tc = written_case();
+    tcase_add_loop_test(tc, distances_are_those_of_a_search, 0, N_SHAPES);
+    tcase_add_loop_test(tc, regions_of_many_strips, 0, 2 * N_MASKS);
+    tcase_add_loop_test(tc, small_arrays, 0, (int)(sizeof small / sizeof *small));
+    tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));
+    return written_run("regions", tc);
+}
