@@ -158,6 +158,68 @@ START_TEST(regions_of_many_strips) /* _i: the mask, and the connectivity */
 }
 END_TEST
 
+/* ---- reconstruction -------------------------------------------------------------------------------------------- */
+
+/* Planes of rows; NaN where a float has none. */
+static real spread(real v, real near, bool falls)
+{
+    return isnan(v) || (!isnan(near) && (falls ? near < v : near > v)) ? near : v;
+}
+
+static void spread_once(picture *v, const picture *limit, int64_t plane, int connectivity, bool falls, bool *changes)
+{
+    for (int64_t k = 0; k < picture_count(v); k++) {
+        const int64_t c = k % v->c, x = k / v->c % v->w, y = k / v->c / v->w;
+        real most = v->v[k];
+        for (int64_t n = 0; n < 9; n++) {
+            const int64_t dy = n / 3 - 1, dx = n % 3 - 1;
+            if ((connectivity == 4 && dy != 0 && dx != 0) || x + dx < 0 || x + dx >= v->w || y % plane + dy < 0 ||
+                y % plane + dy >= plane)
+                continue;
+            most = spread(most, *picture_at(v, y + dy, x + dx, c), falls);
+        }
+        most = spread(most, limit->v[k], !falls);
+        *changes |= !(most == v->v[k]) && !isnan(most);
+        v->v[k] = most;
+    }
+}
+
+START_TEST(what_is_reached_across_strips) /* _i: the dtype, connectivity, method, channels or planes */
+{
+    static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_I16, IMGPAR_F32, IMGPAR_F64, IMGPAR_U32, IMGPAR_I64 };
+    char text[512];
+    const imgpar_dtype dtype = dtypes[_i / 8];
+    const int connectivity = _i % 2 ? 4 : 8;
+    const bool falls = _i / 2 % 2, is_volume = _i / 4 % 2;
+    const int64_t h = 140, w = is_volume ? 14 : 9, plane = is_volume ? 70 : h, c = is_volume ? 1 : 3;
+    picture a = written_levels(IMGPAR_U8, h, w, c, 21), limit = picture_new(dtype, h, w, c);
+    picture want = picture_new(dtype, h, w, c);
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        const bool is_nan = is_float(dtype) && k % 31 == 7;
+        /* snakes of columns, across all rows */
+        const int64_t x = k / c % w, y = k / c / w;
+        limit.v[k] = is_nan ? (real)NAN : x % 3 == 1 && y % 50 != (x % 2 ? 0 : 49) ? 0 : 100 + (int)a.v[k] % 20;
+        if (falls && !is_nan) limit.v[k] = 120 - limit.v[k];
+        want.v[k] = k % 501 == 0 ? limit.v[k] : falls ? 120 : 0;
+        want.v[k] = spread(want.v[k], limit.v[k], !falls);
+    }
+    for (bool changes = true; changes;) {
+        changes = false;
+        spread_once(&want, &limit, plane, connectivity, falls, &changes);
+    }
+    snprintf(text, sizeof text,
+             "b = $1\nn = reshape(arange(0, %d, 1, dtype=i32), [%d %d %d])\n"
+             "a = select(n %% 501 == 0, b, cast(b * 0 + %d, %s))\nfn of(p) = %s\n"
+             "reconstruct(of(a), of(b), connectivity=%d, method=%s)",
+             (int)picture_count(&a), (int)h, (int)w, (int)c, falls ? 120 : 0, imgpar_dtype_name(dtype),
+             is_volume ? "reshape(p, [2 70 14])" : "p", connectivity, falls ? "erosion" : "dilation");
+    expect(text, &limit, &want);
+    picture_free(&a);
+    picture_free(&limit);
+    picture_free(&want);
+}
+END_TEST
+
 /* ---- small arrays, errors ------------------------------------------------------------------------------------- */
 
 /* What texts of small arrays give, as print() writes it. */
@@ -173,6 +235,12 @@ static const struct {
     { "nearest_zero(numbers([1 0 1; 0 1 0; 1 0 1]))", "[1 1 1; 3 1 5; 3 7 5]" },
     { "nearest_zero(ones([2 2]))", "[-1 -1; -1 -1]" },
     { "m = numbers([0 5 5 0])\ntake(numbers([10 20 30 40]), nearest_zero(m))", "[10 10 40 40]" },
+    { "reconstruct(numbers([9 0 0 0]), numbers([3 4 0 7]))", "[3 3 0 0]" },
+    { "reconstruct(numbers([0 9 9 9]), numbers([3 4 9 7]), method=erosion)", "[3 4 9 9]" },
+    { "reconstruct(numbers([1 0 0 0; 0 0 0 0], dtype=bool), numbers([1 1 0 1; 0 0 1 0], dtype=bool))",
+      "[1 1 0 1; 0 0 1 0]" },
+    { "reconstruct(numbers([2.5 0 0], dtype=f16), numbers([3 1.5 2]))", "[2.5 1.5 1.5]" },
+    { "reconstruct(zeros([0 3]), zeros([0 3]))", "[]" },
     { "labels(numbers([3 0 -1], dtype=i16) * ones([1 3]))", "[1 0 2]" },
 };
 
@@ -198,6 +266,7 @@ static const struct {
     { "nearest_zero(zeros([0, 4]))", "nearest_zero: a is [0, 4] f32, which has no elements" },
     { "distance(zeros([3, 50000], dtype=u8), squared=true)",
       "distance: squares of distances of so large an array do not fit i32" },
+    { "reconstruct(zeros([3 4]), zeros([3 4]), connectivity=5)", "reconstruct: connectivity=5 is neither 4 nor 8" },
     { "labels(zeros([4 5 6]))", "labels: a is [4, 5, 6] f32; it must be an image of 1 channel" },
     { "labels(zeros([4]))", "labels: a is [4] f32; it must be an image of 1 channel" },
 };
@@ -217,6 +286,7 @@ int main(void)
     TCase *tc = written_case();
     tcase_add_loop_test(tc, distances_are_those_of_a_search, 0, N_SHAPES);
     tcase_add_loop_test(tc, regions_of_many_strips, 0, 2 * N_MASKS);
+    tcase_add_loop_test(tc, what_is_reached_across_strips, 0, 48);
     tcase_add_loop_test(tc, small_arrays, 0, (int)(sizeof small / sizeof *small));
     tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));
     return written_run("regions", tc);

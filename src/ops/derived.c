@@ -332,8 +332,7 @@ static imgpar_status check_one_shape(const imgpar_array *node, ip_error *err)
                    ip_type_text(a, text_a), ip_type_text(b, text_b));
 }
 
-/* Two arrays have one shape and, where both have a white, the same. */
-static imgpar_status check_alike(const imgpar_array *node, ip_error *err)
+imgpar_status ip_check_alike(const imgpar_array *node, ip_error *err)
 {
     enum { WINDOW = 11 }; /* of ssim */
     const ip_type *a = &node->inputs[0]->type, *b = &node->inputs[1]->type;
@@ -443,7 +442,7 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     case IP_NEEDS_COLUMNS: return check_matrices(node, true, err);
     case IP_NEEDS_POINTS: return check_points(node, err);
     case IP_NEEDS_ONE_SHAPE: return check_one_shape(node, err);
-    case IP_NEEDS_ALIKE: return check_alike(node, err);
+    case IP_NEEDS_ALIKE: return ip_check_alike(node, err);
     case IP_NEEDS_ONE_CHANNEL:
         if (ip_type_count(a) == 0)
             return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, which has no elements", name, input,

@@ -25,4 +25,10 @@ enum { IP_LABELS_HEIGHT, IP_LABELS_WIDTH, IP_LABELS_CONNECTIVITY, IP_LABELS_END_
 imgpar_status ip_labels_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
                                 void *user);
 
+/* The same of a reconstruction. */
+enum { IP_RECONSTRUCT_CONNECTIVITY, IP_RECONSTRUCT_EROSION };
+
+imgpar_status ip_reconstruct_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
+                                     void *user);
+
 #endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Reconstruction of one picture within another: an opaque stage over both (shaders/reconstruct.cl). */
+#include "ops/infer.h"
+#include "ops/regions.h"
+
+#include "base/dtype.h"
+#include "base/integers.h"
+
+/* Strips for each compute unit; rows of a strip at least. */
+enum { CPU_ITEMS = 2, CPU_ROWS = 32, GPU_ITEMS = 64, GPU_ROWS = 4, GPU_GROUP = 64 };
+
+static void widen(const ip_opaque *o, ip_region *result)
+{
+    *result = (ip_region){ 0, o->dims[0], 0, o->dims[1], 0, o->dims[2] };
+}
+
+static void reads(const ip_opaque *o, int input, const ip_region *result, ip_region *needed)
+{
+    (void)result;
+    *needed = ip_stage_region(o->inputs[input]);
+}
+
+typedef struct division {
+    int64_t all, plane, width, channels; /* rows; rows a plane */
+    int64_t rows, strips;
+    int joins; /* until all strips are one group */
+} division;
+
+static division divide(const ip_opaque_call *call)
+{
+    const int64_t *s = call->opaque->dims;
+    const bool cpu = call->device.is_cpu;
+    const int64_t items = (int64_t)call->device.compute_units * (cpu ? CPU_ITEMS : GPU_ITEMS);
+    division d = { .all = s[0] * s[1], .plane = s[1], .width = s[2], .channels = s[3] };
+    d.rows = ip_max(ip_ceil_div(d.all, items), cpu ? CPU_ROWS : GPU_ROWS);
+    d.strips = ip_ceil_div(d.all, d.rows);
+    while (INT64_C(1) << d.joins < d.strips)
+        d.joins++;
+    return d;
+}
+
+static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH])
+{
+    const division d = divide(call);
+    bytes[0] = (uint64_t)(d.all * d.width * d.channels) * 4;
+}
+
+static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
+{
+    enum { FROM = IP_BUFFER_INPUT, LIMIT, NEXT = IP_BUFFER_SCRATCH };
+    const int of_strips[] = { FROM, LIMIT, IP_BUFFER_RESULT, NEXT }, of_join[] = { LIMIT, IP_BUFFER_RESULT, NEXT };
+    const division d = divide(call);
+    if (step > d.joins) return false;
+    const int64_t group_of_strips = step > 0 ? INT64_C(1) << (step - 1) : 0;
+    const int64_t items = step > 0 ? ip_ceil_div(d.strips, 2 * group_of_strips) : d.strips;
+    const int64_t group = call->device.is_cpu ? 1 : GPU_GROUP;
+    out->kernel = step > 0 ? "rc_join" : "rc_strips";
+    out->n_buffers = step > 0 ? 3 : 4;
+    for (int k = 0; k < out->n_buffers; k++)
+        out->buffers[k] = step > 0 ? of_join[k] : of_strips[k];
+    const int params[] = { 0,
+                           (int)d.all,
+                           (int)d.plane,
+                           (int)(d.width * d.channels),
+                           (int)d.channels,
+                           (int)d.rows,
+                           (int)d.strips,
+                           (int)items,
+                           call->opaque->sizes[IP_RECONSTRUCT_CONNECTIVITY] == 8,
+                           (int)group_of_strips };
+    out->n_params = sizeof params / sizeof *params;
+    for (int k = 1; k < out->n_params; k++)
+        out->params[k] = params[k];
+    out->local[0] = out->global[0] = (size_t)group;
+    out->global[1] = 1;
+    out->global[2] = (size_t)ip_ceil_div(items, group);
+    return true;
+}
+
+static const ip_opaque_kind kind = { .name = "reconstruct",
+                                     .shader = "reconstruct",
+                                     .widen = widen,
+                                     .reads = reads,
+                                     .scratch = scratch,
+                                     .step = step,
+                                     .compute = ip_reconstruct_compute };
+
+imgpar_status ip_infer_reconstruct(imgpar_array *node, ip_error *err)
+{
+    imgpar_status st = ip_check_connectivity(node, err);
+    if (!st) st = ip_check_alike(node, err);
+    if (!st && ip_type_count(&node->inputs[0]->type) > INT32_MAX)
+        st = ip_fail(err, IMGPAR_E_LIMIT, "reconstruct: more than 2147483647 elements");
+    if (st) return st;
+    ip_infer_copy(node);
+    node->range = ip_range_of(node->type.dtype);
+    return IMGPAR_OK;
+}
+
+/* What stands before the shader's text: up and down. */
+#define OF(T, FAR, NEAR) "#define RC_T " #T "\n#define RC_FAR " #FAR "\n#define RC_NEAR " #NEAR "\n"
+#define WHOLE(T)                         \
+    {                                    \
+        OF(T, max, min), OF(T, min, max) \
+    }
+#define FLOATS(T)                            \
+    {                                        \
+        OF(T, fmax, fmin), OF(T, fmin, fmax) \
+    }
+static const char *const defines[IMGPAR_N_DTYPES][2] = {
+    [IMGPAR_U8] = WHOLE(uchar),    [IMGPAR_I8] = WHOLE(char),  [IMGPAR_U16] = WHOLE(ushort),
+    [IMGPAR_I16] = WHOLE(short),   [IMGPAR_U32] = WHOLE(uint), [IMGPAR_I32] = WHOLE(int),
+    [IMGPAR_U64] = WHOLE(ulong),   [IMGPAR_I64] = WHOLE(long), [IMGPAR_F32] = FLOATS(float),
+    [IMGPAR_F64] = FLOATS(double),
+};
+
+/* Input k as a stage of dtype. */
+static ip_stage *input_as(ip_lower *l, int k, imgpar_dtype dtype, const char *note)
+{
+    if (l->in[k]->dtype == dtype) return l->in[k];
+    return ip_lower_stage(l, ip_lower_convert(l, dtype, ip_lower_value(l, k)), note);
+}
+
+ip_stage *ip_stages_reconstruct(ip_lower *l)
+{
+    const imgpar_dtype own = l->node->type.dtype;
+    const imgpar_dtype dtype = own == IMGPAR_BOOL ? IMGPAR_U8 : own == IMGPAR_F16 ? IMGPAR_F32 : own;
+    ip_stage *from = input_as(l, 0, dtype, "what is spread"), *limit = input_as(l, 1, dtype, "how far it may");
+    if (!from || !limit) return NULL;
+    if (ip_type_count(&l->node->type) == 0) return from;
+    ip_opaque o = { .kind = &kind,
+                    .defines = defines[dtype][ip_param_number(l->node, "method") != 0],
+                    .uses_f64 = dtype == IMGPAR_F64,
+                    .dtype = dtype,
+                    .n_inputs = 2,
+                    .inputs = { from, limit },
+                    .sizes = { (int64_t)ip_param_number(l->node, "connectivity"),
+                               ip_param_number(l->node, "method") != 0 } };
+    ip_stage *spread = ip_stage_opaque(l->ir, &o, dtype, l->dims, l->node);
+    if (!spread || dtype == own) return spread;
+    ip_expr *zero = ip_lower_i32(l, 0);
+    return ip_lower_map(l, ip_lower_read(l, spread, zero, zero, zero, IP_BORDER_NONE, NULL));
+}
