@@ -158,6 +158,38 @@ START_TEST(regions_of_many_strips) /* _i: the mask, and the connectivity */
 }
 END_TEST
 
+/* Steps along equal elements from each element whose number is a multiple of 7001. */
+START_TEST(steps_along_what_is_equal) /* _i: the mask, and the connectivity */
+{
+    static int64_t line[H * W];
+    char text[160];
+    const int connectivity = _i % 2 ? 4 : 8;
+    int64_t first = 0, end = 0;
+    picture m = winding(_i / 2), want = picture_new(IMGPAR_I32, H, W, 1);
+    for (int64_t k = 0; k < H * W; k++) {
+        want.v[k] = k % 7001 == 0 ? 0 : INT32_MAX;
+        if (k % 7001 == 0) line[end++] = k;
+    }
+    while (first < end) {
+        const int64_t at = line[first++];
+        for (int64_t k = 0; k < 9; k++) {
+            const int64_t dy = k / 3 - 1, dx = k % 3 - 1, y = at / W + dy, x = at % W + dx;
+            if ((connectivity == 4 && dy != 0 && dx != 0) || y < 0 || y >= H || x < 0 || x >= W) continue;
+            const int64_t j = y * W + x;
+            if ((m.v[j] == 0) != (m.v[at] == 0) || want.v[j] != INT32_MAX) continue;
+            want.v[j] = want.v[at] + 1;
+            line[end++] = j;
+        }
+    }
+    snprintf(text, sizeof text,
+             "geodesic(make(%d, %d, (y * %d + x) %% 7001 == 0), reshape($1 != 0, [%d %d]), connectivity=%d)", W, H, W,
+             H, W, connectivity);
+    expect(text, &m, &want);
+    picture_free(&m);
+    picture_free(&want);
+}
+END_TEST
+
 /* ---- reconstruction -------------------------------------------------------------------------------------------- */
 
 /* Planes of rows; NaN where a float has none. */
@@ -286,6 +318,7 @@ int main(void)
     TCase *tc = written_case();
     tcase_add_loop_test(tc, distances_are_those_of_a_search, 0, N_SHAPES);
     tcase_add_loop_test(tc, regions_of_many_strips, 0, 2 * N_MASKS);
+    tcase_add_loop_test(tc, steps_along_what_is_equal, 0, 2 * N_MASKS);
     tcase_add_loop_test(tc, what_is_reached_across_strips, 0, 48);
     tcase_add_loop_test(tc, small_arrays, 0, (int)(sizeof small / sizeof *small));
     tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));

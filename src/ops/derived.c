@@ -320,7 +320,7 @@ static imgpar_status check_invertible(const imgpar_array *node, ip_error *err)
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the matrix has no inverse: its determinant is %g", name, determinant);
 }
 
-static imgpar_status check_one_shape(const imgpar_array *node, ip_error *err)
+imgpar_status ip_check_one_shape(const imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type, *b = &node->inputs[1]->type;
     char text_a[96], text_b[96];
@@ -340,7 +340,7 @@ imgpar_status ip_check_alike(const imgpar_array *node, ip_error *err)
     const bool is_ssim = strcmp(name, "ssim") == 0;
     char text_a[96];
     int64_t dims[4];
-    if (check_one_shape(node, err)) return err->status;
+    if (ip_check_one_shape(node, err)) return err->status;
     if (a->white != b->white && a->white > 0 && b->white > 0)
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: a has white %g, b has %g; depth() makes them alike", name, a->white,
                        b->white);
@@ -351,6 +351,33 @@ imgpar_status ip_check_alike(const imgpar_array *node, ip_error *err)
                        WINDOW, ip_type_text(a, text_a));
     if (!is_ssim || (a->rank >= 2 && dims[0] == 1)) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, which is no image", name, ip_type_text(a, text_a));
+}
+
+/* The first input is an image of one channel, or of two of which the second is alpha; another has its height and width,
+ * and one channel. */
+static imgpar_status check_one_channel(const imgpar_array *node, ip_error *err)
+{
+    const imgpar_op_info *info = &node->op->info;
+    const ip_type *a = &node->inputs[0]->type;
+    char text[96], text_b[96];
+    int64_t dims[4];
+    ip_type_dims(a, dims);
+    if (ip_type_count(a) == 0)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, which has no elements", info->name, info->input_names[0],
+                       ip_type_text(a, text));
+    if (a->rank < 2 || dims[0] != 1 || dims[3] > 2)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be an image of 1 channel; gray() makes one",
+                       info->name, info->input_names[0], ip_type_text(a, text));
+    for (int k = 1; k < info->n_inputs; k++) {
+        const ip_type *b = &node->inputs[k]->type;
+        int64_t of_b[4];
+        ip_type_dims(b, of_b);
+        if (of_b[0] != 1 || of_b[1] != dims[1] || of_b[2] != dims[2] || of_b[3] != 1)
+            return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s; it must have one channel of the same size",
+                           info->name, info->input_names[0], ip_type_text(a, text), info->input_names[k],
+                           ip_type_text(b, text_b));
+    }
+    return IMGPAR_OK;
 }
 
 /* Every input is a matrix; has_columns: they have as many columns. */
@@ -441,15 +468,9 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     case IP_NEEDS_MATRICES: return check_matrices(node, false, err);
     case IP_NEEDS_COLUMNS: return check_matrices(node, true, err);
     case IP_NEEDS_POINTS: return check_points(node, err);
-    case IP_NEEDS_ONE_SHAPE: return check_one_shape(node, err);
+    case IP_NEEDS_ONE_SHAPE: return ip_check_one_shape(node, err);
     case IP_NEEDS_ALIKE: return ip_check_alike(node, err);
-    case IP_NEEDS_ONE_CHANNEL:
-        if (ip_type_count(a) == 0)
-            return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, which has no elements", name, input,
-                           ip_type_text(a, text));
-        if (a->rank >= 2 && dims[0] == 1 && dims[3] <= 2) return IMGPAR_OK;
-        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be an image of 1 channel; gray() makes one", name,
-                       input, ip_type_text(a, text));
+    case IP_NEEDS_ONE_CHANNEL: return check_one_channel(node, err);
     case IP_NEEDS_COLOUR:
         if (dims[3] >= 3) break;
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must have 3 channels, or 4 with alpha", name, input,

@@ -166,6 +166,8 @@ int ip_blur_radius(const imgpar_array *node);
 
 /* scatter_add, scatter_min, scatter_max. */
 typedef enum ip_scatter_fold { IP_SCATTER_SUM, IP_SCATTER_MIN, IP_SCATTER_MAX } ip_scatter_fold;
+/* How values spread: reconstruct's method, and steps along equal values. */
+typedef enum ip_reconstruct { IP_RECONSTRUCT_DILATION, IP_RECONSTRUCT_EROSION, IP_RECONSTRUCT_STEPS } ip_reconstruct;
 /* Of distances from zeros; variants ROOT, which is SQUARE with squared=true, and NEAREST. */
 typedef enum ip_distance { IP_DISTANCE_ROOT, IP_DISTANCE_SQUARE, IP_DISTANCE_NEAREST } ip_distance;
 

@@ -9,52 +9,65 @@ typedef struct sweep {
     bool corners;
 } sweep;
 
-/* One sweep for each dtype and method: FAR(a, b) is which of two spreads, NEAR the other. The elements that come before
- * e in the sweep's direction (sign 1: down; -1: up) are offered to it; returns whether anything changed. */
-#define SWEEP(NAME, T, FAR, NEAR)                                                                 \
-    static bool NAME(const sweep *s, T *v, const T *limit, int sign)                              \
-    {                                                                                             \
-        bool changes = false;                                                                     \
-        for (int64_t j = 0; j < s->rows; j++) {                                                   \
-            const int64_t y = sign > 0 ? j : s->rows - 1 - j;                                     \
-            const bool has_row = sign > 0 ? y % s->plane != 0 : (y + 1) % s->plane != 0;          \
-            for (int64_t i = 0; i < s->n; i++) {                                                  \
-                const int64_t x = sign > 0 ? i : s->n - 1 - i;                                    \
-                const bool left = x >= s->channels, right = x + s->channels < s->n;               \
-                T *own = v + y * s->n + x, *row = has_row ? own - sign * s->n : own, best = *own; \
-                if (sign > 0 ? left : right) best = FAR(best, own[-sign * s->channels]);          \
-                best = FAR(best, *row);                                                           \
-                if (s->corners && left) best = FAR(best, has_row ? row[-s->channels] : best);     \
-                if (s->corners && right) best = FAR(best, has_row ? row[s->channels] : best);     \
-                best = NEAR(best, limit[y * s->n + x]);                                           \
-                changes |= !(best == *own) && best == best;                                       \
-                *own = best;                                                                      \
-            }                                                                                     \
-        }                                                                                         \
-        return changes;                                                                           \
-    }                                                                                             \
-    static void NAME##_start(T *v, const T *from, const T *limit, int64_t n)                      \
-    {                                                                                             \
-        for (int64_t k = 0; k < n; k++) {                                                         \
-            const T least = NEAR(from[k], limit[k]);                                              \
-            v[k] = least == 0 ? (T)0 : least; /* zeros have one sign */                           \
-        }                                                                                         \
+/* One sweep for each dtype and method, of V within limits of L: START(from, limit) is what an element is first,
+ * OFFER(own, v, limit, other) what it is where a neighbour is v, whose limit is other. The elements that come before in
+ * the sweep's direction (sign 1: down; -1: up) are offered; returns whether anything changed. */
+#define SWEEP(NAME, V, L, F, START, OFFER)                                                                             \
+    static bool NAME(const sweep *s, V *v, const L *limit, int sign)                                                   \
+    {                                                                                                                  \
+        bool changes = false;                                                                                          \
+        for (int64_t j = 0; j < s->rows; j++) {                                                                        \
+            const int64_t y = sign > 0 ? j : s->rows - 1 - j;                                                          \
+            const bool has_row = sign > 0 ? y % s->plane != 0 : (y + 1) % s->plane != 0;                               \
+            for (int64_t i = 0; i < s->n; i++) {                                                                       \
+                const int64_t x = sign > 0 ? i : s->n - 1 - i, e = y * s->n + x, beside = e - sign * s->n;             \
+                const bool is_side[] = { x >= s->channels, x + s->channels < s->n };                                   \
+                const int64_t from[] = { e - sign * s->channels, beside, beside - s->channels, beside + s->channels }; \
+                const bool is_there[] = { is_side[sign < 0], has_row, has_row && s->corners && is_side[0],             \
+                                          has_row && s->corners && is_side[1] };                                       \
+                V own = v[e];                                                                                          \
+                for (int k = 0; k < 4; k++)                                                                            \
+                    if (is_there[k]) own = OFFER(own, v[from[k]], limit[e], limit[from[k]]);                           \
+                changes |= !(own == v[e]) && own == own;                                                               \
+                v[e] = own;                                                                                            \
+            }                                                                                                          \
+        }                                                                                                              \
+        return changes;                                                                                                \
+    }                                                                                                                  \
+    static void NAME##_start(V *v, const F *from, const L *limit, int64_t n)                                           \
+    {                                                                                                                  \
+        for (int64_t k = 0; k < n; k++)                                                                                \
+            v[k] = START(from[k], limit[k]);                                                                           \
     }
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 #define SMALLER(a, b) ((a) < (b) ? (a) : (b))
-#define BOTH(NAME, T, MAX, MIN)   \
-    SWEEP(NAME##_up, T, MAX, MIN) \
-    SWEEP(NAME##_down, T, MIN, MAX)
-BOTH(u8, uint8_t, LARGER, SMALLER)
-BOTH(i8, int8_t, LARGER, SMALLER)
-BOTH(u16, uint16_t, LARGER, SMALLER)
-BOTH(i16, int16_t, LARGER, SMALLER)
-BOTH(u32, uint32_t, LARGER, SMALLER)
-BOTH(i32, int32_t, LARGER, SMALLER)
-BOTH(u64, uint64_t, LARGER, SMALLER)
-BOTH(i64, int64_t, LARGER, SMALLER)
-BOTH(f32, float, fmaxf, fminf)
-BOTH(f64, double, fmax, fmin)
+#define MAX_OFFER(own, v, limit, other) SMALLER(LARGER(own, v), limit)
+#define MIN_OFFER(own, v, limit, other) LARGER(SMALLER(own, v), limit)
+#define FMAX_OFFER(own, v, limit, other) fmin(fmax(own, v), limit)
+#define FMIN_OFFER(own, v, limit, other) fmax(fmin(own, v), limit)
+#define STEP_OFFER(own, v, limit, other) ((limit) == (other) && (v) < (own) ? SMALLER(own, (v) + 1) : (own))
+/* Zeros have one sign. */
+#define FMAX_START(from, limit) (fmin(from, limit) == 0 ? 0 : fmin(from, limit))
+#define FMIN_START(from, limit) (fmax(from, limit) == 0 ? 0 : fmax(from, limit))
+#define STEP_START(from, limit) ((void)(limit), (from) ? 0 : INT32_MAX)
+#define WHOLE(NAME, T)                             \
+    SWEEP(NAME##_up, T, T, T, SMALLER, MAX_OFFER)  \
+    SWEEP(NAME##_down, T, T, T, LARGER, MIN_OFFER) \
+    SWEEP(NAME##_steps, int32_t, T, uint8_t, STEP_START, STEP_OFFER)
+#define FLOATS(NAME, T)                                 \
+    SWEEP(NAME##_up, T, T, T, FMAX_START, FMAX_OFFER)   \
+    SWEEP(NAME##_down, T, T, T, FMIN_START, FMIN_OFFER) \
+    SWEEP(NAME##_steps, int32_t, T, uint8_t, STEP_START, STEP_OFFER)
+WHOLE(u8, uint8_t)
+WHOLE(i8, int8_t)
+WHOLE(u16, uint16_t)
+WHOLE(i16, int16_t)
+WHOLE(u32, uint32_t)
+WHOLE(i32, int32_t)
+WHOLE(u64, uint64_t)
+WHOLE(i64, int64_t)
+FLOATS(f32, float)
+FLOATS(f64, double)
 
 imgpar_status ip_reconstruct_compute(const ip_opaque *o, const void *const *in, void *out, ip_opaque_ask ask,
                                      void *user)
@@ -64,15 +77,23 @@ imgpar_status ip_reconstruct_compute(const ip_opaque *o, const void *const *in, 
                       .n = o->dims[2] * o->dims[3],
                       .channels = o->dims[3],
                       .corners = o->sizes[IP_RECONSTRUCT_CONNECTIVITY] == 8 };
-    const bool down = o->sizes[IP_RECONSTRUCT_EROSION];
     imgpar_status st = IMGPAR_OK;
-#define RUN(DTYPE, NAME)                                                               \
-    case DTYPE:                                                                        \
-        (down ? NAME##_down_start : NAME##_up_start)(out, in[0], in[1], s.rows * s.n); \
-        for (bool changes = true; !st && changes; st = ask(user)) {                    \
-            changes = (down ? NAME##_down : NAME##_up)(&s, out, in[1], 1);             \
-            changes |= (down ? NAME##_down : NAME##_up)(&s, out, in[1], -1);           \
-        }                                                                              \
+#define SETTLE(NAME)                                                \
+    {                                                               \
+        NAME##_start(out, in[0], in[1], s.rows *s.n);               \
+        for (bool changes = true; !st && changes; st = ask(user)) { \
+            changes = NAME(&s, out, in[1], 1);                      \
+            changes |= NAME(&s, out, in[1], -1);                    \
+        }                                                           \
+    }
+#define RUN(DTYPE, NAME)                                                  \
+    case DTYPE:                                                           \
+        if (o->sizes[IP_RECONSTRUCT_WHAT] == IP_RECONSTRUCT_DILATION)     \
+            SETTLE(NAME##_up)                                             \
+        else if (o->sizes[IP_RECONSTRUCT_WHAT] == IP_RECONSTRUCT_EROSION) \
+            SETTLE(NAME##_down)                                           \
+        else                                                              \
+            SETTLE(NAME##_steps)                                          \
         break
     switch (o->dtype) {
         RUN(IMGPAR_U8, u8);
@@ -88,5 +109,6 @@ imgpar_status ip_reconstruct_compute(const ip_opaque *o, const void *const *in, 
     default: return IMGPAR_E_INTERNAL;
     }
 #undef RUN
+#undef SETTLE
     return st;
 }

@@ -26,7 +26,7 @@ imgpar_status ip_labels_compute(const ip_opaque *opaque, const void *const *in, 
                                 void *user);
 
 /* The same of a reconstruction. */
-enum { IP_RECONSTRUCT_CONNECTIVITY, IP_RECONSTRUCT_EROSION };
+enum { IP_RECONSTRUCT_CONNECTIVITY, IP_RECONSTRUCT_WHAT };
 
 imgpar_status ip_reconstruct_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
                                      void *user);

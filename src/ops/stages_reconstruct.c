@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reconstruction of one picture within another: an opaque stage over both (shaders/reconstruct.cl). */
+/* Reconstruction of one picture within another, and steps along equal values: an opaque stage over both
+ * (shaders/reconstruct.cl). */
 #include "ops/infer.h"
 #include "ops/regions.h"
 
@@ -87,27 +88,40 @@ static const ip_opaque_kind kind = { .name = "reconstruct",
 
 imgpar_status ip_infer_reconstruct(imgpar_array *node, ip_error *err)
 {
+    const bool counts = node->op->variant == IP_RECONSTRUCT_STEPS;
     imgpar_status st = ip_check_connectivity(node, err);
-    if (!st) st = ip_check_alike(node, err);
+    if (!st) st = counts ? ip_check_one_shape(node, err) : ip_check_alike(node, err);
     if (!st && ip_type_count(&node->inputs[0]->type) > INT32_MAX)
-        st = ip_fail(err, IMGPAR_E_LIMIT, "reconstruct: more than 2147483647 elements");
+        st = ip_fail(err, IMGPAR_E_LIMIT, "%s: more than 2147483647 elements", node->op->info.name);
     if (st) return st;
     ip_infer_copy(node);
+    if (counts) {
+        node->type.dtype = IMGPAR_I32;
+        node->type.space = IMGPAR_SPACE_DATA;
+        node->type.is_mask = false;
+    }
     node->range = ip_range_of(node->type.dtype);
     return IMGPAR_OK;
 }
 
-/* What stands before the shader's text: up and down. */
-#define OF(T, FAR, NEAR) "#define RC_T " #T "\n#define RC_FAR " #FAR "\n#define RC_NEAR " #NEAR "\n"
-#define WHOLE(T)                         \
-    {                                    \
-        OF(T, max, min), OF(T, min, max) \
+/* What stands before the shader's text, by the dtype of the limit. */
+#define SPREAD(T, FAR, NEAR)                                                 \
+    "#define RC_T " #T "\n#define RC_FROM " #T "\n#define RC_LIMIT " #T "\n" \
+    "#define RC_START(from, limit) rc_zero(" #NEAR "(from, limit))\n"        \
+    "#define RC_OFFER(own, v, limit, other) " #NEAR "(" #FAR "(own, v), limit)\n"
+#define STEPS(T)                                                         \
+    "#define RC_T int\n#define RC_FROM uchar\n#define RC_LIMIT " #T "\n" \
+    "#define RC_START(from, limit) ((from) ? 0 : INT_MAX)\n"             \
+    "#define RC_OFFER(own, v, limit, other) ((limit) == (other) && (v) < (own) ? min(own, (v) + 1) : (own))\n"
+#define WHOLE(T)                                           \
+    {                                                      \
+        SPREAD(T, max, min), SPREAD(T, min, max), STEPS(T) \
     }
-#define FLOATS(T)                            \
-    {                                        \
-        OF(T, fmax, fmin), OF(T, fmin, fmax) \
+#define FLOATS(T)                                              \
+    {                                                          \
+        SPREAD(T, fmax, fmin), SPREAD(T, fmin, fmax), STEPS(T) \
     }
-static const char *const defines[IMGPAR_N_DTYPES][2] = {
+static const char *const defines[IMGPAR_N_DTYPES][3] = {
     [IMGPAR_U8] = WHOLE(uchar),    [IMGPAR_I8] = WHOLE(char),  [IMGPAR_U16] = WHOLE(ushort),
     [IMGPAR_I16] = WHOLE(short),   [IMGPAR_U32] = WHOLE(uint), [IMGPAR_I32] = WHOLE(int),
     [IMGPAR_U64] = WHOLE(ulong),   [IMGPAR_I64] = WHOLE(long), [IMGPAR_F32] = FLOATS(float),
@@ -121,23 +135,45 @@ static ip_stage *input_as(ip_lower *l, int k, imgpar_dtype dtype, const char *no
     return ip_lower_stage(l, ip_lower_convert(l, dtype, ip_lower_value(l, k)), note);
 }
 
-ip_stage *ip_stages_reconstruct(ip_lower *l)
+/* In what elements of dtype are computed. */
+static imgpar_dtype computed_in(imgpar_dtype dtype)
 {
-    const imgpar_dtype own = l->node->type.dtype;
-    const imgpar_dtype dtype = own == IMGPAR_BOOL ? IMGPAR_U8 : own == IMGPAR_F16 ? IMGPAR_F32 : own;
-    ip_stage *from = input_as(l, 0, dtype, "what is spread"), *limit = input_as(l, 1, dtype, "how far it may");
+    return dtype == IMGPAR_BOOL ? IMGPAR_U8 : dtype == IMGPAR_F16 ? IMGPAR_F32 : dtype;
+}
+
+static ip_stage *spread_stage(ip_lower *l, ip_stage *from, ip_stage *limit, ip_reconstruct what)
+{
+    const imgpar_dtype own = l->node->type.dtype, dtype = computed_in(own);
     if (!from || !limit) return NULL;
-    if (ip_type_count(&l->node->type) == 0) return from;
     ip_opaque o = { .kind = &kind,
-                    .defines = defines[dtype][ip_param_number(l->node, "method") != 0],
-                    .uses_f64 = dtype == IMGPAR_F64,
-                    .dtype = dtype,
+                    .defines = defines[limit->dtype][what],
+                    .uses_f64 = limit->dtype == IMGPAR_F64,
+                    .dtype = limit->dtype,
                     .n_inputs = 2,
                     .inputs = { from, limit },
-                    .sizes = { (int64_t)ip_param_number(l->node, "connectivity"),
-                               ip_param_number(l->node, "method") != 0 } };
+                    .sizes = { (int64_t)ip_param_number(l->node, "connectivity"), what } };
     ip_stage *spread = ip_stage_opaque(l->ir, &o, dtype, l->dims, l->node);
     if (!spread || dtype == own) return spread;
     ip_expr *zero = ip_lower_i32(l, 0);
     return ip_lower_map(l, ip_lower_read(l, spread, zero, zero, zero, IP_BORDER_NONE, NULL));
+}
+
+ip_stage *ip_stages_reconstruct(ip_lower *l)
+{
+    const imgpar_dtype dtype = computed_in(l->node->type.dtype);
+    const bool erodes = ip_param_number(l->node, "method") != 0;
+    if (ip_type_count(&l->node->type) == 0) return ip_lower_map(l, ip_lower_value(l, 0));
+    return spread_stage(l, input_as(l, 0, dtype, "what is spread"), input_as(l, 1, dtype, "how far it may"),
+                        erodes ? IP_RECONSTRUCT_EROSION : IP_RECONSTRUCT_DILATION);
+}
+
+ip_stage *ip_stages_geodesic(ip_lower *l)
+{
+    const imgpar_dtype dtype = computed_in(l->node->inputs[1]->type.dtype);
+    if (ip_type_count(&l->node->type) == 0) return ip_lower_map(l, ip_lower_i32(l, 0));
+    ip_expr *v = ip_lower_value(l, 0),
+            *is_zero = ip_x_binary(l->ir, IP_X_EQ, v, ip_x_cast(l->ir, v->dtype, ip_lower_i32(l, 0)));
+    ip_expr *mask = ip_x_select(l->ir, is_zero, ip_x_int(l->ir, IMGPAR_U8, 0), ip_x_int(l->ir, IMGPAR_U8, 1));
+    return spread_stage(l, ip_lower_stage(l, mask, "from where"), input_as(l, 1, dtype, "what is equal"),
+                        IP_RECONSTRUCT_STEPS);
 }
