@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Masks and their regions: what the lowering of distances and labels (stages_distance.c, stages_labels.c) shares with
- * what they mean on the host (reference_distance.c, reference_labels.c). */
+/* Masks and their regions: what the lowering of distances, labels and reconstruction (stages_distance.c,
+ * stages_labels.c, stages_reconstruct.c) shares with what they mean on the host (reference_*.c of the same names). */
 #ifndef IP_OPS_REGIONS_H
 #define IP_OPS_REGIONS_H
 
@@ -25,7 +25,7 @@ enum { IP_LABELS_HEIGHT, IP_LABELS_WIDTH, IP_LABELS_CONNECTIVITY, IP_LABELS_END_
 imgpar_status ip_labels_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
                                 void *user);
 
-/* The same of a reconstruction. */
+/* The same of a reconstruction, or of steps. WHAT: an ip_reconstruct. */
 enum { IP_RECONSTRUCT_CONNECTIVITY, IP_RECONSTRUCT_WHAT };
 
 imgpar_status ip_reconstruct_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,

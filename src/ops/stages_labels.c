@@ -120,7 +120,7 @@ ip_stage *ip_stages_labels(ip_lower *l)
     if (!mask) return NULL;
     const int64_t height = mask->dims[1], width = mask->dims[2];
     const bool is_wide = width > UINT16_MAX;
-    if (height * (width / 2 + 1) > INT32_MAX) return ip_lower_fail(l, IMGPAR_E_LIMIT, "too large a mask");
+    if (height * (width / 2 + 1) > INT32_MAX / 2) return ip_lower_fail(l, IMGPAR_E_LIMIT, "too large a mask");
     ip_opaque o = { .kind = &kind,
                     .defines = is_wide ? "#define LB_END int\n" : "#define LB_END ushort\n",
                     .dtype = IMGPAR_I32,
