@@ -3,21 +3,21 @@
  * Of a window around each element the one with k below it, by keys (keys.cl). The source has a margin of the window's
  * radius on all four sides; its channels are looked at one by one.
  *
- *     rk_bytes    8 bits, squares: histograms of columns, which move down, are added up along a row (Perreault and Hebert
- *                 2007, Median filtering in constant time)
- *     rk_slide    the rest: the window's histogram moves to and fro (Huang, Yang, Tang 1979, A fast two-dimensional median
- *                 filtering algorithm), of elements of up to 16 bits over their keys, of wider ones over their ranks
- *                 among those of a tile
+ *     rk_bytes    8 bits, squares: histograms of columns, which move down, are added up along a row (Perreault and
+ *                 Hebert 2007, Median filtering in constant time)
+ *     rk_slide    the rest: the window's histogram moves to and fro (Huang, Yang, Tang 1979, A fast two-dimensional
+ *                 median filtering algorithm), of elements of up to 16 bits over their keys, of wider ones over their
+ *                 ranks among those of a tile
  *     rk_count    for groups of many: bit by bit, by counting what is less
  *
- * P: [1] columns, [2] rows, [3] planes, [4] channels of the result, [5] radius, [6] k, [7] 1: a disc, [8] columns, [9]
- * rows of a strip, which is what a work-item computes of a channel, [10] strips across, [11] down, [12] the first strip,
- * [13] strips in all, [14] rows in the source before the first one, [15] rows of a plane of it, [16] words of scratch
- * memory each.
+ * P: [1] columns, [2] rows, [3] planes, [4] channels of the result, [5] radius, [6] k, [7] 1: a disc, [8] columns,
+ * [9] rows of a strip, which is what a work-item computes of a channel, [10] strips across, [11] down, [12] the first
+ * strip, [13] strips in all, [14] rows in the source before the first one, [15] rows of a plane of it, [16] words of
+ * scratch memory each.
  */
 
-/* What a work-item computes: columns x0..x1, rows y0..y1. source: where the window of the first begins; result: where it
- * is put. */
+/* What a work-item computes: columns x0..x1, rows y0..y1. source: where the window of the first begins; result: where
+ * it is put. */
 typedef struct rk_strip {
     int x0, x1, y0, y1;
     long source, result;
@@ -49,8 +49,8 @@ static inline int rk_span(int radius, int by, bool is_disc)
 /* ---- bytes ------------------------------------------------------------------------------------------------ */
 
 #if IP_CPU && S_BITS == 8
-/* A row enters the histograms of m columns, or leaves them: those of a key's upper 4 bits, and of the lower ones for each
- * of these. */
+/* A row enters the histograms of m columns, or leaves them: those of a key's upper 4 bits, and of the lower ones for
+ * each of these. */
 static inline void rk_add_row(__global ushort16 *restrict high_of, __global ushort16 *restrict low_of, int m,
                               __global const S_T *restrict row, int step, ushort by)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Keys: unsigned numbers in the order of the elements of a dtype, or in the opposite one. shaders/keys.cl makes them on
- * devices; these make the same on the host. All NaN become one, the last in either order; -0 is before 0, or equal to it.
+ * devices; these make the same on the host. All NaN become one, the last in either order; -0 is before 0, or equal to
+ * it.
  */
 #ifndef IP_OPS_KEYS_H
 #define IP_OPS_KEYS_H
