@@ -746,6 +746,13 @@ START_TEST(every_written_row_is_tested)
         "demosaic dither undistort psnr ssim "
         /* check_written_geometry */
         "extent pixelate swirl polar unpolar "
+        /* check_written_photo */
+        "clahe histogram_match curves duotone temperature color_balance local_contrast shadows_highlights dehaze "
+        "inpaint seamless_clone richardson_lucy wiener "
+        /* check_written_multiscale */
+        "blend_pyramid exposure_fusion focus_stack hdr_merge "
+        /* check_written_drawing */
+        "polygon polyline montage fit frame rounded_corners watermark drop_shadow "
         /* check_written_arrays */
         "diff gradient softmax integral outer trace tril triu entropy skewness kurtosis correlation sharpness "
         "logsumexp trapezoid unit standardize smoothstep interp kron cov cdist rms nansum nanmean rmse "

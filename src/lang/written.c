@@ -23,7 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_NAMES = 30 };
+enum { MOST_NAMES = 70, MOST_ELEMENTS = 9 };
 
 typedef struct names {
     ip_program program;
@@ -64,12 +64,41 @@ static ip_val number_of(const imgpar_array *call, const imgpar_op_param *info, c
     return ip_val_number(p->number, ip_param_kind_of(info) != IP_PARAM_INTEGER);
 }
 
-/* A matrix m as m_rows and its elements m11, m12, ... */
+/* Numbers as a matrix of the language: what numbers(), fold() and parameters take. */
+static ip_val matrix_of(const double *numbers, int rows, int cols)
+{
+    ip_matrix *m = ip_matrix_new(rows, cols);
+    if (!m) return (ip_val){ .kind = IP_V_NONE };
+    memcpy(m->numbers, numbers, sizeof *numbers * (size_t)rows * (size_t)cols);
+    return (ip_val){ .kind = IP_V_MATRIX, .u.matrix = m };
+}
+
+/* The sum m_sum, and m_turned by half a turn: of kernels that are convolved with. */
+static void bind_turned(names *to, const char *name, const ip_param *p)
+{
+    char derived[64];
+    double sum = 0;
+    ip_val turned = matrix_of(p->numbers, p->rows, p->cols);
+    const int n = p->rows * p->cols;
+    for (int k = 0; k < n && turned.kind == IP_V_MATRIX; k++)
+        sum += turned.u.matrix->numbers[k] = p->numbers[n - 1 - k];
+    snprintf(derived, sizeof derived, "%.30s_turned", name);
+    bind(to, derived, turned);
+    snprintf(derived, sizeof derived, "%.30s_sum", name);
+    bind(to, derived, ip_val_number(sum, true));
+}
+
+/* A vector or a matrix; a small one m as m_rows, m_cols and its elements m11, m12, ..., too. */
 static void bind_matrix(names *to, const char *name, const ip_param *p)
 {
     char element[64];
+    bind(to, name, matrix_of(p->numbers, p->rows, p->cols));
+    bind_turned(to, name, p);
     snprintf(element, sizeof element, "%.30s_rows", name);
     bind(to, element, ip_val_number(p->rows, false));
+    snprintf(element, sizeof element, "%.30s_cols", name);
+    bind(to, element, ip_val_number(p->cols, false));
+    if (p->rows * p->cols > MOST_ELEMENTS) return;
     for (int k = 0; k < p->rows * p->cols; k++) {
         snprintf(element, sizeof element, "%.30s%d%d", name, k / p->cols + 1, k % p->cols + 1);
         bind(to, element, ip_val_number(p->numbers[k], true));
@@ -89,8 +118,13 @@ static void bind_arguments(names *to, const imgpar_array *call)
     for (int k = 0; k < info->n_params; k++) {
         const imgpar_op_param *p = info->params[k];
         bool is_word = ip_param_kind_of(p) == IP_PARAM_CHOICE;
-        if (ip_param_kind_of(p) == IP_PARAM_MATRIX) {
+        if (call->params[k].rows > 0) {
             bind_matrix(to, p->name, &call->params[k]);
+            continue;
+        }
+        if (p->choices && strcmp(p->choices, "vector") == 0 && call->params[k].input < 0) {
+            const ip_param one = { .rows = 1, .cols = 1, .numbers = (double[]){ call->params[k].number } };
+            bind_matrix(to, p->name, &one); /* for all channels */
             continue;
         }
         bind(to, p->name,
@@ -115,6 +149,7 @@ static void bind_facts(names *to, const imgpar_array *call)
     bind(to, "full", ip_val_number(ip_type_full(type), false));
     bind(to, "levels", ip_val_number(has_levels ? dtype->maximum : -1, false));
     bind(to, "rank", ip_val_number(type->rank, false));
+    bind(to, "depth", ip_val_number((double)dims[0], false));
     for (int k = 0; k < to->n; k++) /* rows with a parameter of that name need no number */
         if (strcmp(to->symbols[k]->name, "alpha") == 0) return;
     bind(to, "alpha", ip_val_number(has_alpha ? (double)dims[3] - 1 : -1, false));

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 imgpar_array *ip_making_keep(ip_making *m, imgpar_array *array)
@@ -412,6 +413,132 @@ static imgpar_status check_points(const imgpar_array *node, ip_error *err)
                    ip_type_text(ys, text_y));
 }
 
+/* Points of a curve: rows x, y, by ascending x. */
+static imgpar_status check_curve(const imgpar_array *node, ip_error *err)
+{
+    const ip_param *p = ip_param_get(node, "points");
+    const char *name = node->op->info.name;
+    if (p->cols != 2 || p->rows < 2)
+        return ip_fail(err, IMGPAR_E_ARGUMENT,
+                       "%s: points is a matrix of %dx%d; it must have two columns and two rows at least", name, p->rows,
+                       p->cols);
+    for (int k = 1; k < p->rows; k++)
+        if (!(p->numbers[2 * k] > p->numbers[2 * k - 2]))
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: points go from %g to %g; their first column must ascend", name,
+                           p->numbers[2 * k - 2], p->numbers[2 * k]);
+    return IMGPAR_OK;
+}
+
+static imgpar_status check_polygon(const imgpar_array *node, ip_error *err)
+{
+    enum { MOST = 64 };
+    const ip_param *p = ip_param_get(node, "points");
+    if (p->cols == 2 && p->rows <= MOST) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_ARGUMENT,
+                   "%s: points is a matrix of %dx%d; it must have two columns, and %d rows at most",
+                   node->op->info.name, p->rows, p->cols, MOST);
+}
+
+static int64_t colours_of(const ip_type *type)
+{
+    int64_t dims[4];
+    ip_type_dims(type, dims);
+    return dims[3] - (type->space != IMGPAR_SPACE_DATA && dims[3] % 2 == 0 ? 1 : 0);
+}
+
+/* Two images have as many channels, alpha not counted. */
+static imgpar_status check_same_colours(const imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type, *b = &node->inputs[1]->type;
+    int64_t dims[4];
+    char text_a[96], text_b[96];
+    ip_type_dims(b, dims);
+    if (b->rank >= 2 && dims[0] == 1 && ip_type_count(b) > 0 && colours_of(a) == colours_of(b)) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, b is %s; both must be images of as many channels, but for alpha",
+                   node->op->info.name, ip_type_text(a, text_a), ip_type_text(b, text_b));
+}
+
+static bool is_image(const ip_type *type)
+{
+    int64_t dims[4];
+    ip_type_dims(type, dims);
+    return type->rank >= 2 && dims[0] == 1 && ip_type_count(type) > 0;
+}
+
+/* The last input is an image of one channel, and all have the size of the first. */
+static imgpar_status check_mask(const imgpar_array *node, ip_error *err)
+{
+    const imgpar_op_info *info = &node->op->info;
+    const ip_type *a = &node->inputs[0]->type;
+    int64_t dims[4], of_a[4];
+    char text[96], text_a[96];
+    ip_type_dims(a, of_a);
+    for (int k = 1; k < info->n_inputs; k++) {
+        const ip_type *type = &node->inputs[k]->type;
+        const bool is_mask = k == info->n_inputs - 1;
+        ip_type_dims(type, dims);
+        if (is_image(a) && is_image(type) && dims[1] == of_a[1] && dims[2] == of_a[2] && (!is_mask || dims[3] == 1))
+            continue;
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s; they must be images of one size%s", info->name,
+                       info->input_names[0], ip_type_text(a, text_a), info->input_names[k], ip_type_text(type, text),
+                       is_mask ? ", and the mask of one channel" : "");
+    }
+    return IMGPAR_OK;
+}
+
+/* Images along a first axis; what tells of each of them has as many numbers. */
+static imgpar_status check_stack(const imgpar_array *node, ip_error *err)
+{
+    const imgpar_op_info *info = &node->op->info;
+    const ip_type *a = &node->inputs[0]->type;
+    char text[96];
+    if (a->rank != 4 || ip_type_count(a) == 0)
+        return ip_fail(err, IMGPAR_E_SHAPE,
+                       "%s: %s is %s; it must be a stack of images, [n, height, width, channels], which expand_dims() "
+                       "and concatenate() make",
+                       info->name, info->input_names[0], ip_type_text(a, text));
+    for (int k = 0; k < info->n_params; k++) {
+        const ip_param *p = &node->params[k];
+        if (strcmp(info->params[k]->name, "times") != 0) continue;
+        if (p->cols != a->shape[0])
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: times has %d numbers for %lld images", info->name, p->cols,
+                           (long long)a->shape[0]);
+        for (int j = 0; j < p->cols; j++)
+            if (!(p->numbers[j] > 0))
+                return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: times has %g; each must be above 0", info->name,
+                               p->numbers[j]);
+    }
+    return IMGPAR_OK;
+}
+
+static imgpar_status check_kernel(const imgpar_array *node, ip_error *err)
+{
+    const ip_param *p = ip_param_get(node, "kernel");
+    double sum = 0;
+    for (int k = 0; k < p->rows * p->cols; k++)
+        sum += p->numbers[k];
+    if (isfinite(sum) && sum > 0) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the sum of kernel is %g; it must be above 0", node->op->info.name, sum);
+}
+
+/* A number for each channel has as many as there are colours, those of the result where it always has three. */
+static imgpar_status check_colours(const imgpar_array *node, ip_error *err)
+{
+    const imgpar_op_info *info = &node->op->info;
+    const bool is_rgb = strcmp(info->name, "duotone") == 0;
+    const int64_t n = is_rgb ? 3 : colours_of(&node->inputs[0]->type);
+    for (int k = 0; k < info->n_params; k++) {
+        const imgpar_op_param *p = info->params[k];
+        const int64_t given = (int64_t)node->params[k].rows * node->params[k].cols;
+        if (!p->choices || strcmp(p->choices, "vector") != 0 || given <= 1 || given == n) continue;
+        char each[64] = "";
+        if (n > 1) snprintf(each, sizeof each, ", or %lld: one for each channel", (long long)n);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %lld numbers; it must be one%s", info->name, p->name,
+                       (long long)given, each);
+    }
+    return IMGPAR_OK;
+}
+
 /* The last input has whole numbers for keys, and the axes of the first, or all of them but the last. */
 static imgpar_status check_keys(const imgpar_array *node, ip_error *err)
 {
@@ -453,7 +580,7 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     int64_t dims[4];
     char text[96];
     ip_type_dims(a, dims);
-    if (ip_check_connectivity(node, err)) return err->status;
+    if (ip_check_connectivity(node, err) || check_colours(node, err)) return err->status;
     switch ((ip_needs)node->op->variant) {
     case IP_NEEDS_NOTHING: return IMGPAR_OK;
     case IP_NEEDS_IMAGE: break;
@@ -468,6 +595,19 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     case IP_NEEDS_MATRICES: return check_matrices(node, false, err);
     case IP_NEEDS_COLUMNS: return check_matrices(node, true, err);
     case IP_NEEDS_POINTS: return check_points(node, err);
+    case IP_NEEDS_CURVE: return check_curve(node, err);
+    case IP_NEEDS_POLYGON:
+        if (!check_polygon(node, err)) break;
+        return err->status;
+    case IP_NEEDS_MASKED: return check_mask(node, err);
+    case IP_NEEDS_CLONED: return check_same_colours(node, err) ? err->status : check_mask(node, err);
+    case IP_NEEDS_STACK: return check_stack(node, err);
+    case IP_NEEDS_KERNEL:
+        if (!check_kernel(node, err)) break;
+        return err->status;
+    case IP_NEEDS_SAME_COLOURS:
+        if (!check_same_colours(node, err)) break;
+        return err->status;
     case IP_NEEDS_ONE_SHAPE: return ip_check_one_shape(node, err);
     case IP_NEEDS_ALIKE: return ip_check_alike(node, err);
     case IP_NEEDS_ONE_CHANNEL: return check_one_channel(node, err);

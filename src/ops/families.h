@@ -122,9 +122,16 @@ typedef enum ip_needs {
     IP_NEEDS_ALIKE, /* two of one size, of as many channels and of one white */
     IP_NEEDS_COLOUR,
     IP_NEEDS_LEVELS,
-    IP_NEEDS_MATRICES, /* every input */
-    IP_NEEDS_COLUMNS,  /* the same, with as many columns */
-    IP_NEEDS_POINTS,   /* two last inputs of as many elements */
+    IP_NEEDS_MATRICES,     /* every input */
+    IP_NEEDS_COLUMNS,      /* the same, with as many columns */
+    IP_NEEDS_POINTS,       /* two last inputs of as many elements */
+    IP_NEEDS_MASKED,       /* an image, and behind it a mask of its size */
+    IP_NEEDS_CLONED,       /* two images of one size and as many colours, and a mask of their size */
+    IP_NEEDS_STACK,        /* of rank 4: images along the first axis */
+    IP_NEEDS_KERNEL,       /* an image, and a parameter kernel whose sum is not 0 */
+    IP_NEEDS_POLYGON,      /* an image, and a parameter points of two columns */
+    IP_NEEDS_CURVE,        /* a parameter points: two columns, the first ascending */
+    IP_NEEDS_SAME_COLOURS, /* two images of as many channels but for alpha */
     IP_NEEDS_INVERTIBLE
 } ip_needs;
 typedef enum ip_norm { IP_NORM_L2, IP_NORM_L1, IP_NORM_MAX } ip_norm; /* the row's choices */

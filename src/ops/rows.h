@@ -41,6 +41,9 @@
     PARAM(name, "number", dflt, NULL, lo, hi, unit, help, 1, 1) /* or an array's one element */
 #define LEVELS(name, dflt, help) \
     PARAM(name, "number", dflt, "vector", -INFINITY, INFINITY, "levels", help, 1, 1) /* or one for each channel */
+#define COLOUR(name, dflt, help) \
+    PARAM(name, "number", dflt, "vector", -INFINITY, INFINITY, "levels", help, 1, 0) /* one that is no array */
+#define EACH_COLOUR(name, dflt, lo, hi, help) PARAM(name, "number", dflt, "vector", lo, hi, "", help, 1, 0)
 #define NUM_WHOLE(name, dflt, lo, hi, unit, help) \
     PARAM(name, "number", dflt, "whole", lo, hi, unit, help, 1, 0) /* beyond int in C */
 #define INT(name, dflt, lo, hi, unit, help) PARAM(name, "integer", dflt, NULL, lo, hi, unit, help, 1, 0)
