@@ -381,7 +381,7 @@ IMGPAR_API imgpar_status imgpar_array_verify(imgpar_array *a, double *max_differ
 /*
  * How a would be computed: format "text", "dot", "json" or "cl" (the OpenCL
  * source), or the graph in the pipeline language, "graph". The step of each loop
- * below a, a graph of its own, follows. *out is a new string for imgpar_free().
+ * below a, a graph of its own, follows. *out is a new string for imgpar_free(), NULL of no arrays.
  * Compiles nothing on the device.
  */
 IMGPAR_API imgpar_status imgpar_array_explain(imgpar_array *a, const char *format, char **out);

@@ -64,6 +64,8 @@ expect_run "a bad schedule" 2 "" \
     "imgpar-run: --schedule=fast: one of auto|rows|tiles|texture|pixels|ref is expected" --schedule=fast a.conf
 expect_run "a bad explain format" 2 "" "imgpar-run: --explain=xml: one of text|dot|json|cl|graph is expected" \
     --explain=xml -e 1
+expect_run "explaining what is known already" 0 "nothing is left to be computed" "" --explain -e 'a = zeros([2 3])
+print(width(a))'
 expect_run "a bad tolerance" 2 "" "imgpar-run: --verify=x: a number from 0 on is expected $hint" --verify=x -e 1
 expect_run "-o without -e" 2 "" "imgpar-run: -o goes with -e; a pipeline file says itself what it saves $hint" \
     -o a.png a.conf

@@ -292,6 +292,10 @@ static int open_context(const options *o, imgpar_context **ctx)
 static int explain(imgpar_array **arrays, size_t n, const char *format)
 {
     char *text = NULL;
+    if (n == 0) { /* numbers that headers tell */
+        say(strcmp(format, "json") == 0 ? "{}" : "nothing is left to be computed");
+        return EXIT_DONE;
+    }
     imgpar_status st = imgpar_explain(arrays, n, format, &text);
     for (size_t i = 0; st && i < n; i++)
         if (imgpar_array_status(arrays[i])) {
