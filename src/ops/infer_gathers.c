@@ -143,16 +143,3 @@ imgpar_status ip_infer_matprod(imgpar_array *node, ip_error *err)
     node->type = (ip_type){ .dtype = matrix_dtype(node), .space = IMGPAR_SPACE_DATA };
     return ip_shape_set(node, a->rank, shape, err);
 }
-
-imgpar_status ip_infer_matinv(imgpar_array *node, ip_error *err)
-{
-    const ip_type *a = &node->inputs[0]->type;
-    char text[96];
-    if (!is_small(a, 3) || a->shape[a->rank - 1] != a->shape[a->rank - 2])
-        return ip_fail(err, IMGPAR_E_SHAPE, "matinv: a is %s; its last axes must be square matrices of up to 3x3",
-                       ip_shape_text(a, text));
-    int64_t shape[IP_MAX_AXES];
-    memcpy(shape, a->shape, sizeof shape);
-    node->type = (ip_type){ .dtype = matrix_dtype(node), .space = IMGPAR_SPACE_DATA };
-    return ip_shape_set(node, a->rank, shape, err);
-}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Small matrices: one for all pixels, or one for each. */
 #include "ops/infer.h"
+#include "ops/linalg.h"
 #include "ops/view.h"
 
 #include "base/dtype.h"
@@ -94,6 +95,7 @@ ip_stage *ip_stages_matinv(ip_lower *l)
     ip_expr *i = ip_axis_coord(l, rank - 2), *j = ip_axis_coord(l, rank - 1), *zero = ip_lower_i32(l, 0),
             *one = ip_lower_i32(l, 1);
     imgpar_dtype f = l->node->type.dtype;
+    if (n > 3) return ip_lower_linalg(l, IP_LINALG_INVERSE);
     if (n <= 1) return ip_lower_map(l, binary(l, IP_X_DIV, ip_x_float(l->ir, f, 1), entry(l, 0, zero, zero)));
     if (n == 2) {
         ip_expr *const both[2] = { zero, one };
