@@ -96,7 +96,8 @@ static const struct {
       "rms nansum nanmean rmse cosine_similarity iou dice centroid colorfulness noise_level rgb_to_yuv rgb_to_yiq "
       "group_sum "
       "group_count group_mean group_min group_max labels distance nearest_zero geodesic watershed "
-      "regions scatter_min scatter_max hdr_merge det solve " },
+      "regions scatter_min scatter_max hdr_merge det solve "
+      "cholesky lstsq pinv qr_q qr_r eigvalsh eigvecsh svdvals svd_u svd_vt matrix_rank matrix_power " },
     { 1, " all any hsv_to_rgb lab_to_rgb set_white rgb_to_linear linear_to_rgb xyz_to_rgb oklab_to_rgb hsl_to_rgb"
          " regional_maxima regional_minima h_maxima h_minima peaks "
          "lch_to_lab harris radial_gradient isnan isinf isfinite smoothstep yuv_to_rgb yiq_to_rgb " },

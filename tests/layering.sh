@@ -4,7 +4,8 @@
 # layering.sh - who may include whom, and that no source file is forgotten.
 #
 # 1. A file of src/X includes headers of its own folder, of the folders before X in
-#    `order`, imgpar.h, and headers of the system; files of src/run the OpenCL texts of shaders, too.
+#    `order`, imgpar.h, and headers of the system; files of src/run and src/ops (what is computed on the host is compiled
+#    from them) the OpenCL texts of shaders, too.
 # 2. src/cli, sqlext and samples include imgpar.h and headers of their own folder only.
 # 3. Outer libraries have one room each: OpenCL and CLBlast in src/run (src/cl goes through its clcheck.h), image formats in src/io,
 #    SQLite in sqlext.
@@ -72,7 +73,7 @@ allowed=
 for folder in $order; do
     allowed="$allowed $folder"
     texts=
-    [ "$folder" != run ] || texts=shaders
+    case $folder in ops | run) texts=shaders ;; esac
     # shellcheck disable=SC2086  # a list of words
     [ ! -d "src/$folder" ] || check_folder "src/$folder" $allowed $texts
 done

@@ -178,4 +178,29 @@ typedef enum ip_reconstruct { IP_RECONSTRUCT_DILATION, IP_RECONSTRUCT_EROSION, I
 /* Of distances from zeros; variants ROOT, which is SQUARE with squared=true, and NEAREST. */
 typedef enum ip_distance { IP_DISTANCE_ROOT, IP_DISTANCE_SQUARE, IP_DISTANCE_NEAREST } ip_distance;
 
+/* Linear algebra of small matrices (linalg.h), in the order of the numbers in shaders/linalg.cl. QR, EIGH and SVD give
+ * all that there is, one part behind the other: q, r; values, vectors; values, u, the transpose of v. */
+typedef enum ip_linalg_method {
+    IP_LINALG_DET,
+    IP_LINALG_SOLVE,
+    IP_LINALG_INVERSE,
+    IP_LINALG_CHOLESKY,
+    IP_LINALG_LSTSQ,
+    IP_LINALG_QR,
+    IP_LINALG_EIGH,
+    IP_LINALG_SVD,
+    IP_LINALG_PINV
+} ip_linalg_method;
+
+/* What of them the rows that are made of parts give. */
+typedef enum ip_linalg_part {
+    IP_PART_Q,
+    IP_PART_R,
+    IP_PART_EIGENVALUES,
+    IP_PART_EIGENVECTORS,
+    IP_PART_SINGULAR,
+    IP_PART_U,
+    IP_PART_VT
+} ip_linalg_part;
+
 #endif

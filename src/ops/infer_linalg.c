@@ -5,6 +5,7 @@
 #include "ops/view.h"
 
 #include "base/dtype.h"
+#include "base/integers.h"
 
 #include <string.h>
 
@@ -91,4 +92,78 @@ imgpar_status ip_infer_solve(imgpar_array *node, ip_error *err)
 {
     imgpar_status st = need_square(node, err);
     return st ? st : infer_systems(node, err);
+}
+
+/* Matrices of any sides, of which the one that counts is of up to IP_LINALG_COLUMNS. */
+static imgpar_status need_matrices(const imgpar_array *node, bool lesser, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    char text[96];
+    if (a->rank >= 2) {
+        const int64_t m = a->shape[a->rank - 2], n = a->shape[a->rank - 1], side = lesser && m < n ? m : n;
+        if (side <= IP_LINALG_COLUMNS && (side == 0 || m * n <= IP_LINALG_ELEMENTS)) return IMGPAR_OK;
+    }
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s; its last axes must be matrices of up to %d %s and %d elements",
+                   node->op->info.name, ip_shape_text(a, text), IP_LINALG_COLUMNS,
+                   lesser ? "rows or columns" : "columns", IP_LINALG_ELEMENTS);
+}
+
+imgpar_status ip_infer_lstsq(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    char text[96];
+    imgpar_status st = need_matrices(node, false, err);
+    if (st) return st;
+    if (a->shape[a->rank - 2] < a->shape[a->rank - 1])
+        return ip_fail(err, IMGPAR_E_SHAPE, "lstsq: a is %s; it must have as many rows as columns at least",
+                       ip_shape_text(a, text));
+    return infer_systems(node, err);
+}
+
+/* ---- results of several parts ------------------------------------------------------------------------- */
+
+static imgpar_status set_packed(imgpar_array *node, int64_t elements, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    int64_t shape[IP_MAX_AXES];
+    memcpy(shape, a->shape, sizeof shape);
+    shape[a->rank - 2] = elements;
+    return set_type(node, a->rank - 1, shape, err);
+}
+
+imgpar_status ip_infer_qr(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    imgpar_status st = need_matrices(node, false, err);
+    if (st) return st;
+    const int64_t m = a->shape[a->rank - 2], n = a->shape[a->rank - 1];
+    return set_packed(node, ip_min(m, n) * (m + n), err);
+}
+
+imgpar_status ip_infer_eigh(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    imgpar_status st = need_square(node, err);
+    return st ? st : set_packed(node, a->shape[a->rank - 1] * (a->shape[a->rank - 1] + 1), err);
+}
+
+imgpar_status ip_infer_svd(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    imgpar_status st = need_matrices(node, true, err);
+    if (st) return st;
+    const int64_t m = a->shape[a->rank - 2], n = a->shape[a->rank - 1];
+    return set_packed(node, ip_min(m, n) * (m + n + 1), err);
+}
+
+imgpar_status ip_infer_pinv(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    int64_t shape[IP_MAX_AXES];
+    imgpar_status st = need_matrices(node, true, err);
+    if (st) return st;
+    memcpy(shape, a->shape, sizeof shape);
+    shape[a->rank - 2] = a->shape[a->rank - 1];
+    shape[a->rank - 1] = a->shape[a->rank - 2];
+    return set_type(node, a->rank, shape, err);
 }

@@ -6,12 +6,11 @@
 
 #include "graph/array.h"
 #include "ir/opaque.h"
+#include "ops/families.h"
 
 struct ip_lower;
 
 enum { IP_LINALG_COLUMNS = 64, IP_LINALG_ELEMENTS = 1 << 20 }; /* of one matrix, at most */
-
-typedef enum ip_linalg_method { IP_LINALG_DET, IP_LINALG_SOLVE, IP_LINALG_INVERSE } ip_linalg_method;
 
 /* Systems a x = b: at each place an m x n matrix and k right-hand sides, or one matrix for all places. */
 typedef struct ip_systems {
@@ -58,7 +57,7 @@ enum {
     IP_LA_N_P
 };
 
-/* The stage of such a method; b NULL: there is none. */
+/* The stage of a node that is computed so. */
 struct ip_stage *ip_lower_linalg(struct ip_lower *l, ip_linalg_method method);
 
 imgpar_status ip_linalg_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,

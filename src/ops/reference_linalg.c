@@ -26,6 +26,8 @@ typedef int64_t la_long;
 
 #define LA_T float
 #define LA_EPS 0x1p-23f
+#define LA_FAR 0x1p20f
+#define LA_LITTLE 0x1p-40f
 #define LA_NAME(name) la_##name##_f32
 #define LA_ABS fabsf
 #define LA_FMA fmaf
@@ -33,6 +35,8 @@ typedef int64_t la_long;
 #include "../../shaders/linalg.cl"
 #undef LA_T
 #undef LA_EPS
+#undef LA_FAR
+#undef LA_LITTLE
 #undef LA_NAME
 #undef LA_ABS
 #undef LA_FMA
@@ -40,29 +44,32 @@ typedef int64_t la_long;
 
 #define LA_T double
 #define LA_EPS 0x1p-52
+#define LA_FAR 0x1p200
+#define LA_LITTLE 0x1p-300
 #define LA_NAME(name) la_##name##_f64
 #define LA_ABS fabs
 #define LA_FMA fma
 #define LA_SQRT sqrt
 #include "../../shaders/linalg.cl"
 
-static void step_f32(const ip_opaque *o, const void *const *in, void *out, void *work, const int *P, int64_t step)
-{
-    switch ((ip_linalg_method)o->sizes[IP_LA_METHOD]) {
-    case IP_LINALG_DET: la_lu_f32(LA_DET, in[0], in[1], out, work, P, step); break;
-    case IP_LINALG_SOLVE: la_lu_f32(LA_SOLVE, in[0], in[1], out, work, P, step); break;
-    case IP_LINALG_INVERSE: la_lu_f32(LA_INVERSE, in[0], in[1], out, work, P, step); break;
+#define STEP(NAME, F)                                                                                              \
+    static void NAME(const ip_opaque *o, const void *const *in, void *out, void *work, const int *P, int64_t step) \
+    {                                                                                                              \
+        switch ((ip_linalg_method)o->sizes[IP_LA_METHOD]) {                                                        \
+        case IP_LINALG_DET:                                                                                        \
+        case IP_LINALG_SOLVE:                                                                                      \
+        case IP_LINALG_INVERSE: la_lu_##F((int)o->sizes[IP_LA_METHOD], in[0], in[1], out, work, P, step); break;   \
+        case IP_LINALG_CHOLESKY: la_cholesky_##F(in[0], out, work, P, step); break;                                \
+        case IP_LINALG_LSTSQ: la_lstsq_##F(in[0], in[1], out, work, P, step); break;                               \
+        case IP_LINALG_QR: la_qr_##F(in[0], out, work, P, step); break;                                            \
+        case IP_LINALG_EIGH: la_eigh_##F(in[0], out, work, P, step); break;                                        \
+        case IP_LINALG_SVD:                                                                                        \
+        case IP_LINALG_PINV: la_svd_##F((int)o->sizes[IP_LA_METHOD], in[0], out, work, P, step); break;            \
+        }                                                                                                          \
     }
-}
-
-static void step_f64(const ip_opaque *o, const void *const *in, void *out, void *work, const int *P, int64_t step)
-{
-    switch ((ip_linalg_method)o->sizes[IP_LA_METHOD]) {
-    case IP_LINALG_DET: la_lu_f64(LA_DET, in[0], in[1], out, work, P, step); break;
-    case IP_LINALG_SOLVE: la_lu_f64(LA_SOLVE, in[0], in[1], out, work, P, step); break;
-    case IP_LINALG_INVERSE: la_lu_f64(LA_INVERSE, in[0], in[1], out, work, P, step); break;
-    }
-}
+STEP(step_f32, f32)
+STEP(step_f64, f64)
+#undef STEP
 
 imgpar_status ip_linalg_compute(const ip_opaque *o, const void *const *in, void *out, ip_opaque_ask ask, void *user)
 {

@@ -18,9 +18,10 @@
 
 #include <stdio.h>
 
-enum { FIXED = 8 };       /* rows, columns and right-hand sides, up to which they are part of the program */
-enum { BLOCK = 256 };     /* right-hand sides of a step */
-enum { LEAST_LANES = 8 }; /* so many matrices are computed side by side */
+enum { FIXED = 8 };           /* rows, columns and right-hand sides, up to which they are part of the program */
+enum { BLOCK = 256 };         /* right-hand sides of a step */
+enum { LEAST_LANES = 8 };     /* so many matrices are computed side by side */
+enum { MOST_WORK = 1 << 22 }; /* elements of a step, about */
 enum { MOST_LANES_WORK = 16384, GROUP = 64, SCRATCH_BYTES = 1 << 26 };
 /* Work-items for each compute unit, groups on a GPU: enough to share the work, and to ask between them. */
 enum { FIXED_ITEMS = 64, SCRATCH_ITEMS = 8 };
@@ -116,7 +117,7 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     out->buffers[1] = IP_BUFFER_INPUT + (call->opaque->n_inputs > 1);
     out->buffers[2] = IP_BUFFER_RESULT;
     out->buffers[3] = d.in_scratch ? IP_BUFFER_SCRATCH : IP_BUFFER_INPUT;
-    out->kernel = "la_lu_kernel";
+    out->kernel = "la_run";
     out->local[0] = out->global[0] = cpu ? 1 : GROUP;
     out->global[1] = 1;
     out->global[2] = (size_t)(cpu || d.in_scratch ? d.items : ip_ceil_div(d.items, GROUP));
@@ -142,30 +143,59 @@ static int64_t cut_of(const ip_type *type, int lead)
 
 static const char *defines_of(ip_lower *l, const ip_opaque *o)
 {
-    enum { ROOM = 256 };
+    enum { ROOM = 320 };
     const int64_t *s = o->sizes;
     const bool is_f64 = o->dtype == IMGPAR_F64, fixed = s[IP_LA_IS_FIXED];
     char *text = ip_ir_alloc(l->ir, ROOM, 1);
     if (!text) return "";
     snprintf(text, ROOM,
-             "#define LA_T %s\n#define LA_BYTES %d\n#define LA_EPS %s\n#define LA_METHOD %d\n#define LA_MANY %d\n"
+             "#define LA_T %s\n#define LA_BYTES %d\n%s#define LA_METHOD %d\n#define LA_MANY %d\n"
              "#define LA_M %d\n#define LA_N %d\n#define LA_K %d\n#define LA_WORK %d\n",
-             is_f64 ? "double" : "float", is_f64 ? 8 : 4, is_f64 ? "0x1p-52" : "0x1p-23f", (int)s[IP_LA_METHOD],
-             (int)s[IP_LA_IS_MANY], fixed ? (int)s[IP_LA_M] : 0, fixed ? (int)s[IP_LA_N] : 0,
+             is_f64 ? "double" : "float", is_f64 ? 8 : 4,
+             is_f64 ? "#define LA_EPS 0x1p-52\n#define LA_FAR 0x1p200\n#define LA_LITTLE 0x1p-300\n"
+                    : "#define LA_EPS 0x1p-23f\n#define LA_FAR 0x1p20f\n#define LA_LITTLE 0x1p-40f\n",
+             (int)s[IP_LA_METHOD], (int)s[IP_LA_IS_MANY], fixed ? (int)s[IP_LA_M] : 0, fixed ? (int)s[IP_LA_N] : 0,
              fixed ? (int)s[IP_LA_SIDES] : 0, fixed ? (int)s[IP_LA_WORK] : 0);
     return text;
 }
 
-static const char *const names[] = {
-    [IP_LINALG_DET] = "det", [IP_LINALG_SOLVE] = "solve", [IP_LINALG_INVERSE] = "inverse"
+/* Of a method: its name, the axes that the result has behind the places (with b: those of b), and the elements that a
+ * step works in. k: the lesser of m and n, r: right-hand sides. */
+typedef struct sizes {
+    int64_t m, n, k, r;
+} sizes;
+static int64_t work_lu(const sizes *s) { return s->n * (s->n + s->r) + s->n; }
+static int64_t work_cholesky(const sizes *s) { return s->n * s->n + s->n; }
+static int64_t work_lstsq(const sizes *s) { return s->m * (s->n + s->r) + s->n + s->n + s->r; }
+static int64_t work_qr(const sizes *s) { return s->m * s->n + s->k + s->n + s->m * s->k; }
+static int64_t work_eigh(const sizes *s) { return 2 * s->n * s->n + s->n; }
+static int64_t work_svd(const sizes *s) { return s->m * s->n + s->k * s->k + s->k; }
+
+static const struct {
+    const char *name;
+    int axes;
+    int64_t (*work)(const sizes *s);
+} methods[] = {
+    [IP_LINALG_DET] = { "det", 0, work_lu },         [IP_LINALG_SOLVE] = { "solve", 2, work_lu },
+    [IP_LINALG_INVERSE] = { "inverse", 2, work_lu }, [IP_LINALG_CHOLESKY] = { "cholesky", 2, work_cholesky },
+    [IP_LINALG_LSTSQ] = { "lstsq", 2, work_lstsq },  [IP_LINALG_QR] = { "qr", 1, work_qr },
+    [IP_LINALG_EIGH] = { "eigh", 1, work_eigh },     [IP_LINALG_SVD] = { "svd", 1, work_svd },
+    [IP_LINALG_PINV] = { "pinv", 2, work_svd },
 };
+
+/* Right-hand sides of a step: fewer of long ones. */
+static int64_t sides_at_once(const ip_systems *s, int64_t sides)
+{
+    const int64_t most = ip_clamp(MOST_WORK / s->m - s->n, 1, BLOCK);
+    return ip_min(sides, most);
+}
 
 ip_stage *ip_lower_linalg(ip_lower *l, ip_linalg_method method)
 {
     const ip_type *a = &l->node->inputs[0]->type, *b = l->node->n_inputs > 1 ? &l->node->inputs[1]->type : NULL;
     static const int order[IMGPAR_MAX_RANK] = { 0, 1, 2, 3 };
     const imgpar_dtype dtype = l->node->type.dtype;
-    const int lead = l->node->type.rank - (method == IP_LINALG_DET ? 0 : b && b->rank < a->rank ? 1 : 2);
+    const int lead = l->node->type.rank - (b && b->rank < a->rank ? 1 : methods[method].axes);
     ip_systems systems = { .m = a->shape[a->rank - 2], .n = a->shape[a->rank - 1] };
     if (b) ip_systems_of(a, b, &systems);
     const int64_t n = systems.n, count = ip_type_count(a);
@@ -176,11 +206,12 @@ ip_stage *ip_lower_linalg(ip_lower *l, ip_linalg_method method)
     if (ip_type_count(&l->node->type) > INT32_MAX || count > INT32_MAX)
         return ip_lower_fail(l, IMGPAR_E_LIMIT, "more than 2147483647 elements");
     const int64_t matrices = systems.one_matrix ? 1 : systems.places,
-                  sides = systems.one_matrix ? systems.places * systems.k : systems.k, at_once = ip_min(sides, BLOCK);
+                  sides = systems.one_matrix ? systems.places * systems.k : systems.k,
+                  at_once = sides_at_once(&systems, sides);
     const bool fixed = systems.m <= FIXED && n <= FIXED && sides <= FIXED && sides == systems.k;
-    const int64_t work = systems.m * (n + at_once) + systems.m;
+    const int64_t work = methods[method].work(&(sizes){ systems.m, n, ip_min(systems.m, n), at_once });
     ip_opaque o = { .kind = &kind,
-                    .variant = names[method],
+                    .variant = methods[method].name,
                     .uses_f64 = dtype == IMGPAR_F64,
                     .dtype = dtype,
                     .n_inputs = b ? 2 : 1,
@@ -204,5 +235,4 @@ ip_stage *ip_lower_linalg(ip_lower *l, ip_linalg_method method)
     return ip_stage_opaque(l->ir, &o, dtype, l->dims, l->node);
 }
 
-ip_stage *ip_stages_det(ip_lower *l) { return ip_lower_linalg(l, IP_LINALG_DET); }
-ip_stage *ip_stages_solve(ip_lower *l) { return ip_lower_linalg(l, IP_LINALG_SOLVE); }
+ip_stage *ip_stages_linalg(ip_lower *l) { return ip_lower_linalg(l, (ip_linalg_method)l->node->op->variant); }

@@ -90,7 +90,8 @@ typedef enum bench_work {
     BENCH_IKRA_6,
     BENCH_IKRA_7,
     BENCH_MATMUL,
-    BENCH_FFT, /* along all axes */
+    BENCH_SOLVE, /* systems of 3x3: nine elements each, then three */
+    BENCH_FFT,   /* along all axes */
     BENCH_NORMAL,
     BENCH_OWN, /* offered by us alone */
     BENCH_N_WORKS

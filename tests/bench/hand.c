@@ -179,7 +179,61 @@ static bool sort(bench_task *task)
     return true;
 }
 
+/* ---- systems of three equations ---- */
+
+/* Of m: three rows of four, the last of which are the right-hand side; Gauss with the largest pivots. */
+static void solve_one(float m[3][4], float x[3])
+{
+    for (int k = 0; k < 3; k++) {
+        int best = k;
+        for (int i = k + 1; i < 3; i++)
+            if (fabsf(m[i][k]) > fabsf(m[best][k])) best = i;
+        for (int j = k; j < 4 && best != k; j++) {
+            const float kept = m[k][j];
+            m[k][j] = m[best][j];
+            m[best][j] = kept;
+        }
+        for (int i = k + 1; i < 3; i++) {
+            const float f = m[i][k] / m[k][k];
+            for (int j = k + 1; j < 4; j++)
+                m[i][j] = fmaf(-f, m[k][j], m[i][j]);
+        }
+    }
+    for (int i = 2; i >= 0; i--) {
+        x[i] = m[i][3];
+        for (int j = i + 1; j < 3; j++)
+            x[i] = fmaf(-m[i][j], x[j], x[i]);
+        x[i] /= m[i][i];
+    }
+}
+
+static void solve_part(void *of, int64_t first, int64_t end)
+{
+    bench_task *task = of;
+    const float *a = task->in[0].data, *b = a + task->in[0].width / 12 * 9;
+    float *out = task->out[0].data;
+    for (int64_t p = first; p < end; p++) {
+        float m[3][4];
+        for (int i = 0; i < 3; i++) {
+            for (int j = 0; j < 3; j++)
+                m[i][j] = a[p * 9 + i * 3 + j] + (i == j ? 4 : 0);
+            m[i][3] = b[p * 3 + i];
+        }
+        solve_one(m, out + p * 3);
+    }
+}
+
+static bool solve(bench_task *task)
+{
+    bench_out(task, 0, IMGPAR_F32);
+    bench_split(task->in[0].width / 12, solve_part, task);
+    return true;
+}
+
 bench_run bench_hand(const bench_row *row)
 {
-    return row->work == BENCH_SUNSET ? sunset : row->work == BENCH_SORT ? sort : NULL;
+    return row->work == BENCH_SUNSET  ? sunset
+           : row->work == BENCH_SORT  ? sort
+           : row->work == BENCH_SOLVE ? solve
+                                      : NULL;
 }

@@ -237,6 +237,11 @@ const bench_row bench_rows[] = {
     /* Sums of 1024 products; sums of a million numbers. */
     { "matmul-1024-f32", BENCH_MATMUL, BENCH_SQUARE_F32, .ours = { "matmul($1, $2)" }, .n_in = 2,
       .numeric = { 0, 1e-5, 0 }, .ref = { 0, 1e-5, 0 }, .bars = { .openblas = 0.25 } },
+    /* 833,333 systems of three equations. */
+    { "solve-3x3-f32", BENCH_SOLVE, BENCH_LINE_10M,
+      .ours = { "v = reshape($1, [-1])\nn = width(v) div 12\nm = reshape(slice(v, 0, n * 9), [n, 3, 3])\n"
+                "solve(m + reshape(eye(3) * 4, [1 3 3]), reshape(slice(v, n * 9, n * 12), [n, 3]))" },
+      .n_in = 1, .ref = { 1e-5, 1e-4, 0 } },
     { "fft2-1024", BENCH_FFT, BENCH_SQUARE_COMPLEX, .ours = { "fft2($1)" }, .n_in = 1, .numeric = SPECTRUM_2,
       .ref = SPECTRUM_2 },
     { "fft-1M", BENCH_FFT, BENCH_LINE_COMPLEX, .ours = { "fft($1)" }, .n_in = 1, .numeric = SPECTRUM, .ref = SPECTRUM },
