@@ -42,6 +42,9 @@ AT(at_third_of, i[0] / 3, 0, 0, 0)
 AT(at_half_channel, i[0], i[1], i[2] / 2, 0)
 AT(at_tiled, i[0] % 6, i[1] % 8, 0, 0)
 AT(at_tiled_channels, i[0], i[1], i[2] % 3, 0)
+AT(at_centred, wrapped(i[0] - 3, 6), wrapped(i[1] - 4, 8), 0, 0)
+AT(at_centred_5, wrapped(i[0] - 2, 5), wrapped(i[1] - 3, 7), i[2], 0)
+AT(at_centred_planes, i[0], wrapped(i[1] - 3, 6), wrapped(i[2] - 4, 9), 0)
 AT(at_rolled, wrapped(i[0] - 3, 6), wrapped(i[1] + 2, 8), 0, 0)
 AT(at_rolled_4, wrapped(i[0] - 1, 2), i[1], wrapped(i[2] + 1, 4), wrapped(i[3] - 7, 5))
 AT(at_reflected, mirrored(i[0] - 9, 6), mirrored(i[1] - 9, 8), 0, 0)
@@ -155,6 +158,11 @@ static const nd_case cases[] = {
       0,
       NULL },
     { "circshift", "roll($1, [1 0 -1 7])", { 4 }, { { 2, 3, 4, 5 } }, 4, { 2, 3, 4, 5 }, at_rolled_4, 0, NULL },
+    { "fftshift", "fftshift($1)", { 2 }, { { 6, 8 } }, 2, { 6, 8 }, at_centred, 0, NULL },
+    { "fftshift", "fftshift($1)", { 3 }, { { 5, 7, 3 } }, 3, { 5, 7, 3 }, at_centred_5, 0, NULL },
+    { "fftshift", "fftshift($1)", { 3 }, { { 4, 6, 9 } }, 3, { 4, 6, 9 }, at_centred_planes, 0, NULL },
+    { "ifftshift", "ifftshift(fftshift($1))", { 3 }, { { 5, 7, 3 } }, 3, { 5, 7, 3 }, at_same, 0, NULL },
+    { "ifftshift", "ifftshift(fftshift($1))", { 1 }, { { 9 } }, 1, { 9 }, at_same, 0, NULL },
     { "pad", "pad($1, [1 2])", { 2 }, { { 6, 8 } }, 2, { 8, 12 }, at_padded, 0, NULL },
     { "pad", "pad($1, [1 2], [0 3], cval=1)", { 2 }, { { 6, 8 } }, 2, { 7, 13 }, at_padded_7, 0, NULL },
     { "pad", "pad($1, [9 9], border=reflect)", { 2 }, { { 6, 8 } }, 2, { 24, 26 }, at_reflected, 0, NULL },

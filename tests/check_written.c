@@ -760,7 +760,12 @@ START_TEST(every_written_row_is_tested)
         /* check_written_regions */
         "group_sum group_count group_mean group_min group_max labels reconstruct fill_holes clear_border regions "
         /* check_written_masks */
-        "regional_maxima regional_minima h_maxima h_minima peaks watershed remove_small largest_region skeleton thin ";
+        "regional_maxima regional_minima h_maxima h_minima peaks watershed remove_small largest_region skeleton thin "
+        /* check_written_features */
+        "canny match_template phase_correlation register hough_lines fast ms_ssim histogram2d mutual_information "
+        "percentiles optical_flow "
+        /* check_written_transforms */
+        "dct idct dct2 idct2 haar ihaar daubechies4 idaubechies4 ";
     for (size_t k = 0; k < imgpar_op_count(); k++) {
         const ip_op *op = ip_op_find(imgpar_op_get(k)->name);
         char word[80];

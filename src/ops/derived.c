@@ -333,23 +333,36 @@ imgpar_status ip_check_one_shape(const imgpar_array *node, ip_error *err)
                    ip_type_text(a, text_a), ip_type_text(b, text_b));
 }
 
+/* Where both inputs have a white it is the same. */
+static imgpar_status check_white(const imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type, *b = &node->inputs[1]->type;
+    const imgpar_op_info *info = &node->op->info;
+    if (a->white == b->white || a->white <= 0 || b->white <= 0) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has white %g, %s has %g; depth() makes them alike", info->name,
+                   info->input_names[0], a->white, info->input_names[1], b->white);
+}
+
+/* Two arrays have one shape and, where both have a white, the same. */
 imgpar_status ip_check_alike(const imgpar_array *node, ip_error *err)
 {
     enum { WINDOW = 11 }; /* of ssim */
-    const ip_type *a = &node->inputs[0]->type, *b = &node->inputs[1]->type;
+    const ip_type *a = &node->inputs[0]->type;
     const char *name = node->op->info.name;
     const bool is_ssim = strcmp(name, "ssim") == 0;
     char text_a[96];
     int64_t dims[4];
     if (ip_check_one_shape(node, err)) return err->status;
-    if (a->white != b->white && a->white > 0 && b->white > 0)
-        return ip_fail(err, IMGPAR_E_SHAPE, "%s: a has white %g, b has %g; depth() makes them alike", name, a->white,
-                       b->white);
+    if (check_white(node, err)) return err->status;
     ip_type_dims(a, dims);
     if (is_ssim && ip_param_number(node, "edges") == 0 && (dims[1] < WINDOW || dims[2] < WINDOW))
         return ip_fail(err, IMGPAR_E_SHAPE,
                        "%s: the window of %dx%d does not fit %s; with edges=reflect edges are mirrored", name, WINDOW,
                        WINDOW, ip_type_text(a, text_a));
+    enum { LEAST = 16 * (WINDOW - 1) + 1 }; /* of ms_ssim, whose last scale is a sixteenth */
+    if (strcmp(name, "ms_ssim") == 0 && (dims[1] < LEAST || dims[2] < LEAST))
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s; five scales need %dx%d pixels at least", name,
+                       ip_type_text(a, text_a), LEAST, LEAST);
     if (!is_ssim || (a->rank >= 2 && dims[0] == 1)) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, which is no image", name, ip_type_text(a, text_a));
 }
@@ -379,6 +392,53 @@ static imgpar_status check_one_channel(const imgpar_array *node, ip_error *err)
                            ip_type_text(b, text_b));
     }
     return IMGPAR_OK;
+}
+
+/* An image, both of whose sides are multiples of 2^levels. */
+static imgpar_status check_halves(const imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    const int64_t unit = (int64_t)1 << (int)ip_param_number(node, "levels");
+    int64_t dims[4];
+    char text[96];
+    ip_type_dims(a, dims);
+    if (a->rank < 2 || dims[0] != 1 || (dims[1] % unit == 0 && dims[2] % unit == 0 && ip_type_count(a) > 0))
+        return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE,
+                   "%s: a is %s; with levels=%g its sides must be multiples of %d, to which "
+                   "extent() brings them",
+                   node->op->info.name, ip_type_text(a, text), ip_param_number(node, "levels"), (int)unit);
+}
+
+/* Channels of a picture but alpha. */
+static int64_t colours_of(const ip_type *type, const int64_t dims[4])
+{
+    return type->space != IMGPAR_SPACE_DATA && dims[3] % 2 == 0 ? dims[3] - 1 : dims[3];
+}
+
+/* Two images of one dtype and white, of as many colours; the second fits into the first. */
+static imgpar_status check_template(const imgpar_array *node, ip_error *err)
+{
+    const imgpar_op_info *info = &node->op->info;
+    const ip_type *types[] = { &node->inputs[0]->type, &node->inputs[1]->type };
+    int64_t dims[2][4];
+    char text[2][96];
+    for (int k = 0; k < 2; k++) {
+        ip_type_dims(types[k], dims[k]);
+        ip_type_text(types[k], text[k]);
+        if (types[k]->rank < 2 || dims[k][0] != 1 || ip_type_count(types[k]) == 0)
+            return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, which is no image", info->name, info->input_names[k],
+                           text[k]);
+    }
+    const char *why = types[0]->dtype != types[1]->dtype ? "they must have one dtype, which cast() or depth() gives"
+                      : colours_of(types[0], dims[0]) != colours_of(types[1], dims[1])
+                          ? "they must have as many channels without alpha"
+                      : dims[1][1] > dims[0][1] || dims[1][2] > dims[0][2] ? "it must fit into that"
+                                                                           : NULL;
+    if (why)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s; %s", info->name, info->input_names[0], text[0],
+                       info->input_names[1], text[1], why);
+    return check_white(node, err);
 }
 
 /* Every input is a matrix; has_columns: they have as many columns. */
@@ -611,6 +671,13 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     case IP_NEEDS_ONE_SHAPE: return ip_check_one_shape(node, err);
     case IP_NEEDS_ALIKE: return ip_check_alike(node, err);
     case IP_NEEDS_ONE_CHANNEL: return check_one_channel(node, err);
+    case IP_NEEDS_TWO_IMAGES:
+        if (!ip_check_alike(node, err)) break;
+        return err->status;
+    case IP_NEEDS_HALVES:
+        if (!check_halves(node, err)) break;
+        return err->status;
+    case IP_NEEDS_TEMPLATE: return check_template(node, err);
     case IP_NEEDS_COLOUR:
         if (dims[3] >= 3) break;
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must have 3 channels, or 4 with alpha", name, input,

@@ -119,7 +119,8 @@ typedef enum ip_needs {
     IP_NEEDS_GRAY,
     IP_NEEDS_KEYS, /* of values and whole-number keys: the axes of the keys, and at most one more */
     IP_NEEDS_ONE_SHAPE,
-    IP_NEEDS_ALIKE, /* two of one size, of as many channels and of one white */
+    IP_NEEDS_ALIKE,      /* two of one size, of as many channels and of one white */
+    IP_NEEDS_TWO_IMAGES, /* the same of images */
     IP_NEEDS_COLOUR,
     IP_NEEDS_LEVELS,
     IP_NEEDS_MATRICES,     /* every input */
@@ -132,6 +133,8 @@ typedef enum ip_needs {
     IP_NEEDS_POLYGON,      /* an image, and a parameter points of two columns */
     IP_NEEDS_CURVE,        /* a parameter points: two columns, the first ascending */
     IP_NEEDS_SAME_COLOURS, /* two images of as many channels but for alpha */
+    IP_NEEDS_TEMPLATE,     /* two images of one dtype and white, the second within the first, of as many colours */
+    IP_NEEDS_HALVES,       /* an image whose sides can be halved as often as the row's levels say */
     IP_NEEDS_INVERTIBLE
 } ip_needs;
 typedef enum ip_norm { IP_NORM_L2, IP_NORM_L1, IP_NORM_MAX } ip_norm; /* the row's choices */

@@ -173,6 +173,13 @@ imgpar_status ip_infer_circshift(imgpar_array *node, ip_error *err)
     return st;
 }
 
+imgpar_status ip_infer_fftshift(imgpar_array *node, ip_error *err)
+{
+    (void)err;
+    ip_infer_copy(node);
+    return IMGPAR_OK;
+}
+
 imgpar_status ip_infer_broadcast_to(imgpar_array *node, ip_error *err)
 {
     const ip_type *in = in_type(node);

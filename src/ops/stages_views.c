@@ -254,14 +254,11 @@ ip_stage *ip_stages_tile(ip_lower *l)
  * their own, which copies them: 0.23 ms of 4 million bytes, where one that looks for the ends of each row takes 1.4.
  * Channels are part of the program.
  */
-ip_stage *ip_stages_circshift(ip_lower *l)
+static ip_stage *shifted_round(ip_lower *l, int64_t offsets[IP_MAX_AXES])
 {
     ip_expr *at[IP_MAX_AXES];
-    int64_t offsets[IP_MAX_AXES];
     bool moves = false;
-    ip_error err = ignored();
     same_place(l, at);
-    ip_counts_of(l->node, "offsets", 0, offsets, &err);
     for (int k = 0; k < in_type(l)->rank; k++) {
         int64_t n = in_type(l)->shape[k];
         offsets[k] = n ? (offsets[k] % n + n) % n : 0;
@@ -276,6 +273,26 @@ ip_stage *ip_stages_circshift(ip_lower *l)
                        ip_x_select(l->ir, binary(l, IP_X_LT, at[k], by), ends, ip_x_unary(l->ir, IP_X_NEG, by)));
     }
     return ip_view_stage(l, ip_view_read(l, 0, at));
+}
+
+ip_stage *ip_stages_circshift(ip_lower *l)
+{
+    int64_t offsets[IP_MAX_AXES];
+    ip_error err = ignored();
+    ip_counts_of(l->node, "offsets", 0, offsets, &err);
+    return shifted_round(l, offsets);
+}
+
+/* Of variant 1 back again. */
+ip_stage *ip_stages_fftshift(ip_lower *l)
+{
+    int64_t offsets[IP_MAX_AXES] = { 0 };
+    for (int k = 0; k < in_type(l)->rank; k++) {
+        const int dim = in_dim(l, k);
+        const int64_t half = in_type(l)->shape[k] / 2;
+        if (dim == 1 || dim == 2) offsets[k] = l->node->op->variant ? -half : half;
+    }
+    return shifted_round(l, offsets);
 }
 
 static ip_expr *both(ip_lower *l, ip_expr *a, ip_expr *b) { return a ? binary(l, IP_X_AND, a, b) : b; }

@@ -31,6 +31,7 @@
 #include "run/walk.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Elements of a pass: half a millisecond of two cores, where a plan and a launch take 0.2 (PoCL 3.1). */
 static const double least_work = 1 << 20;
@@ -41,7 +42,8 @@ enum {
     SHARE_KEPT = 4       /* a fourth of the memory that is left may be kept */
 };
 
-enum { HAS_BRANCH = 1, IS_FREE = 2 }; /* marks: an undecided branch is below; what a function is applied to is read */
+/* Marks: an undecided branch is below; what a function is applied to is read; so are distances of a neighbour. */
+enum { HAS_BRANCH = 1, IS_FREE = 2, IS_DISTANCE = 4 };
 
 typedef struct deciding {
     const ip_branching *graph;
@@ -92,17 +94,26 @@ static bool is_free(const deciding *d, const imgpar_array *node)
     return ip_array_is_placeholder(node);
 }
 
+static bool is_row(const imgpar_array *node, const char *name) { return strcmp(node->op->info.name, name) == 0; }
+
+/* around() leaves no distances to what is above it, unless it stands within another. */
+static bool ends_distances(const imgpar_array *node)
+{
+    return is_row(node, "around") && ip_param_number(node->inputs[0], "level") == 0;
+}
+
 /* Once what is below it was looked at. */
 static imgpar_status leave(deciding *d, imgpar_array *node, ip_error *err)
 {
     int n;
     imgpar_array *const *inputs = inputs_of(d, node, &n);
-    unsigned mark = is_free(d, node) ? IS_FREE : 0;
+    unsigned mark = (is_free(d, node) ? IS_FREE : 0) | (is_row(node, "taps") ? IS_DISTANCE : 0);
     for (int k = 0; k < n; k++)
         mark |= ip_walk_note(&d->walk, inputs[k])->mark;
+    if (ends_distances(node)) mark &= ~(unsigned)IS_DISTANCE;
     imgpar_status st = IMGPAR_OK;
     if (is_open(d, node)) {
-        if (!(mark & IS_FREE)) st = add_open(d, node, err);
+        if (!(mark & (IS_FREE | IS_DISTANCE))) st = add_open(d, node, err);
         mark |= HAS_BRANCH;
     }
     ip_walk_note(&d->walk, node)->mark = mark;

@@ -78,6 +78,8 @@ typedef enum bench_work {
     BENCH_UNSHARP,
     BENCH_LOCAL_DEVIATION,
     BENCH_EDGES,
+    BENCH_CANNY,
+    BENCH_TEMPLATE, /* of size x size, from the middle; correlation coefficients */
     BENCH_FOUR_BOXES,
     BENCH_FOUR_FILTERS,
     BENCH_DISTANCE, /* from what is not above 128 */

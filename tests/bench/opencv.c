@@ -38,10 +38,9 @@ static CvMat input(bench_task *t, int n)
 static CvMat output(bench_task *t)
 {
     bench_image *p = &t->out[0];
-    imgpar_dtype dtype =
-        t->in[0].dtype == IMGPAR_F32 || t->row->work == BENCH_LOCAL_DEVIATION || t->row->work == BENCH_DISTANCE
-            ? IMGPAR_F32
-            : IMGPAR_U8;
+    const bench_work work = t->row->work;
+    const bool makes_floats = work == BENCH_LOCAL_DEVIATION || work == BENCH_DISTANCE || work == BENCH_TEMPLATE;
+    imgpar_dtype dtype = t->in[0].dtype == IMGPAR_F32 || makes_floats ? IMGPAR_F32 : IMGPAR_U8;
     bench_out(t, 0, dtype);
     bool is_line = p->height == 1;
     return over(p->data, is_line ? 1000 : p->width, is_line ? p->width / 1000 : p->height, depth_of(dtype),
@@ -111,6 +110,25 @@ static bool run_sobel(bench_task *t)
 {
     CvMat in = input(t, 0), out = output(t);
     gradient(t, &in, &out);
+    return true;
+}
+
+static bool run_canny(bench_task *t)
+{
+    CvMat in = input(t, 0), out = output(t);
+    cvCanny(&in, &out, 400, 800, 3 | CV_CANNY_L2_GRADIENT);
+    return true;
+}
+
+static bool run_template(bench_task *t)
+{
+    const bench_image *p = &t->in[0];
+    const int size = t->row->size;
+    CvMat in = input(t, 0), out = output(t), part = in;
+    part.data += (p->height / 2) * in.step + p->width / 2;
+    part.rows = part.cols = size;
+    part.type &= ~CV_MAT_CONT_FLAG;
+    cvMatchTemplate(&in, &part, &out, CV_TM_CCOEFF_NORMED);
     return true;
 }
 
@@ -330,6 +348,8 @@ static const bench_run works[BENCH_N_WORKS] = {
     [BENCH_ERODE] = run_morph,
     [BENCH_DILATE] = run_morph,
     [BENCH_SOBEL] = run_sobel,
+    [BENCH_CANNY] = run_canny,
+    [BENCH_TEMPLATE] = run_template,
     [BENCH_CONVOLVE] = run_convolve,
     [BENCH_CONVOLVE_SEPARABLE] = run_convolve,
     [BENCH_BLEND] = run_blend,

@@ -57,6 +57,8 @@ const float bench_matrix_separable[25] = { 1,  4, 6, 4,  1,  4,  16, 24, 16, 4, 
     "(u, v, n) = iterate((re * 0, re * 0, cast(re * 0, i32)), 200, "                               \
     "(u, v, n) -> next(u, v, n, u * u - v * v + re, 2 * u * v + im))\nn"
 
+#define MATCHED(SIZE) "match_template($1, crop($1, width($1) div 2, height($1) div 2, " #SIZE ", " #SIZE "))"
+
 #define LOCAL_DEVIATION "f = cast($1, f32)\nm = boxblur(f, size=7)\nsqrt(max(boxblur(f * f, size=7) - m * m, 0.0))"
 
 /* The variance from exact sums. */
@@ -163,6 +165,11 @@ const bench_row bench_rows[] = {
       .vips = EXACT, .bars = { FASTER, .cousin = "dilate-3", .cousin_most = 2.5 } },
     { "sobel-gray", BENCH_SOBEL, BENCH_GRAY, .ours = { "sobel($1)" }, .n_in = 1, .opencv = LEVEL, .vips = LEVEL,
       .bars = { FASTER } },
+    { "canny", BENCH_CANNY, BENCH_GRAY_1080P, .ours = { "canny($1, 400, 800)" }, .n_in = 1, .opencv = EXACT },
+    { "match-template-16", BENCH_TEMPLATE, BENCH_GRAY_1080P, .size = 16, .ours = { MATCHED(16) }, .n_in = 1,
+      .opencv = REAL, .ref = REAL },
+    { "match-template-64", BENCH_TEMPLATE, BENCH_GRAY_1080P, .size = 64, .ours = { MATCHED(64) }, .n_in = 1,
+      .opencv = REAL, .ref = REAL },
     { "convolve-5x5", BENCH_CONVOLVE, BENCH_RGB, .ours = { "convolve($1, " MATRIX ", scale=92)" }, .n_in = 1,
       .opencv = LEVEL, .vips = COARSE, .bars = { .opencv = 4.5, .vips = 1 } },
     { "convolve-5x5-separable", BENCH_CONVOLVE_SEPARABLE, BENCH_RGB,
