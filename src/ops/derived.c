@@ -410,10 +410,12 @@ static imgpar_status check_halves(const imgpar_array *node, ip_error *err)
                    node->op->info.name, ip_type_text(a, text), ip_param_number(node, "levels"), (int)unit);
 }
 
-/* Channels of a picture but alpha. */
-static int64_t colours_of(const ip_type *type, const int64_t dims[4])
+/* Channels, but for alpha. */
+static int64_t colours_of(const ip_type *type)
 {
-    return type->space != IMGPAR_SPACE_DATA && dims[3] % 2 == 0 ? dims[3] - 1 : dims[3];
+    int64_t dims[4];
+    ip_type_dims(type, dims);
+    return dims[3] - (type->space != IMGPAR_SPACE_DATA && dims[3] % 2 == 0 ? 1 : 0);
 }
 
 /* Two images of one dtype and white, of as many colours; the second fits into the first. */
@@ -431,8 +433,7 @@ static imgpar_status check_template(const imgpar_array *node, ip_error *err)
                            text[k]);
     }
     const char *why = types[0]->dtype != types[1]->dtype ? "they must have one dtype, which cast() or depth() gives"
-                      : colours_of(types[0], dims[0]) != colours_of(types[1], dims[1])
-                          ? "they must have as many channels without alpha"
+                      : colours_of(types[0]) != colours_of(types[1]) ? "they must have as many channels without alpha"
                       : dims[1][1] > dims[0][1] || dims[1][2] > dims[0][2] ? "it must fit into that"
                                                                            : NULL;
     if (why)
@@ -497,13 +498,6 @@ static imgpar_status check_polygon(const imgpar_array *node, ip_error *err)
     return ip_fail(err, IMGPAR_E_ARGUMENT,
                    "%s: points is a matrix of %dx%d; it must have two columns, and %d rows at most",
                    node->op->info.name, p->rows, p->cols, MOST);
-}
-
-static int64_t colours_of(const ip_type *type)
-{
-    int64_t dims[4];
-    ip_type_dims(type, dims);
-    return dims[3] - (type->space != IMGPAR_SPACE_DATA && dims[3] % 2 == 0 ? 1 : 0);
 }
 
 /* Two images have as many channels, alpha not counted. */
