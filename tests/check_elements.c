@@ -259,6 +259,35 @@ START_TEST(no_step_gives_the_start)
 }
 END_TEST
 
+/* A picture of one pixel, and of none, is computed as others are. */
+START_TEST(small_pictures_are_no_exception)
+{
+    nd_bench b;
+    nd_open(&b);
+    for (int64_t width = 0; width < 3; width++) {
+        float got[2] = { 0, 0 };
+        nd a = nd_new(IMGPAR_U8, 2, (int64_t[]){ 1, 2 }, FILL_SMALL, 1);
+        char text[300];
+        snprintf(text, sizeof text,
+                 "a = slice(cast($1, f32) * 0 + 1, 0, %d, axis=1)\n(u, v, n) = iterate((a, 0, 0), 30, (u, v, n) -> "
+                 "(u * 1.5, v * 2 + u, n + 1), until=(u, v, n) -> u > 3)\nu * 1000 + v * 10 + n",
+                 (int)width);
+        imgpar_array *array = nd_array(b.ctx, &a), *out = imgpar_apply(b.ctx, text, &array, 1);
+        imgpar_info info = { .struct_size = sizeof info };
+        ck_assert_msg(!imgpar_array_info(out, &info), "%s", imgpar_array_message(out));
+        ck_assert_int_eq(info.dtype, IMGPAR_F32);
+        ck_assert_int_eq(info.size_bytes, 4 * (size_t)width);
+        ck_assert_msg(!imgpar_array_read(out, got, info.size_bytes), "%s", imgpar_array_message(out));
+        for (int64_t k = 0; k < width; k++) /* 1.5 2.25 3.375 and 1, 2 + 1.5, 7 + 2.25 */
+            ck_assert_msg(got[k] == 3375 + 92.5F + 3, "%g", (double)got[k]);
+        imgpar_array_release(out);
+        imgpar_array_release(array);
+        nd_free(&a);
+    }
+    nd_close(&b);
+}
+END_TEST
+
 START_TEST(they_are_one_kernel_whatever_reads_them)
 {
     static const char *const texts[] = { ESCAPE, COLLATZ "n + n[0, 1]", COLLATZ "blur(cast(n, f32), 1)",
@@ -316,8 +345,9 @@ START_TEST(what_does_not_fit_is_refused)
     } refusals[] = {
         { "iterate($1, 3, p -> p + 1, until=p -> p > 9)", "a step changes [6, 8] u8 to [6, 8] i32; with until, start" },
         { "iterate($1, 3, p -> blur(p, 1), until=p -> p > 9)",
-          "until is of each element, but a step reads another element of what it carries; write until=all(...)" },
-        { "iterate($1, 3, p -> p[0, 1], until=p -> p > 9)", "a step reads another element of what it carries" },
+          "until is of each element, but a step reads another element of what iterate() carries; write "
+          "until=all(...)" },
+        { "iterate($1, 3, p -> p[0, 1], until=p -> p > 9)", "a step reads another element of what iterate() carries" },
         { "iterate(cast($1, f32), 3, p -> p - mean(p), until=p -> p > 9)",
           "a step folds or sorts what it makes of what it carries" },
         { "iterate($1, 3, p -> invert(p), until=p -> slice(p, 0, 2) > 9)",
@@ -354,6 +384,7 @@ int main(void)
     tcase_set_timeout(c, 300);
     tcase_add_test(c, elements_stop_by_themselves_in_every_schedule);
     tcase_add_test(c, no_step_gives_the_start);
+    tcase_add_test(c, small_pictures_are_no_exception);
     tcase_add_test(c, they_are_one_kernel_whatever_reads_them);
     tcase_add_test(c, the_graph_as_text_is_the_graph);
     tcase_add_test(c, what_does_not_fit_is_refused);

@@ -261,7 +261,7 @@ static const text_case messages[] = {
     { "print(merge(1, 2, 3))", "1:7: unknown operation merge; that is zip(r, g, b)" },
     { "print(True)", "1:7: unknown name True; that is true" },
     { "print(resize(make(2, 2, x), [1 1]))", "1:29: resize: width must be an integer, not a list of numbers" },
-    { "print(scann(1))", "1:7: unknown operation scann (near: scan)" },
+    { "print(scann(1))", "1:7: unknown operation scann (near: scan, canny)" },
     { "print(sum([1 2 3]))", "1:11: sum: a must be an array, not a matrix; numbers([1 2 3]) is one" },
     /* rules between literals are found before a file is opened, wherever they can be known */
     { "print(clamp(open(\"none.png\"), 5, 2))", "1:31: clamp: lo=5 is above hi=2" },

@@ -28,7 +28,7 @@ typedef struct filter {
     real scale, offset;
     bool is_exact; /* computed without roundings */
     int order;
-    double share; /* of the window's values, that are below the one taken */
+    double percent; /* of the window's values, that are below the one taken */
     bool is_disc;
 } filter;
 typedef real (*filter_fn)(const filter *f, real *values, int n, real *slack);
@@ -290,14 +290,14 @@ static real ranked(const filter *f, real *values, int n, real *slack)
         if (!f->is_disc || dy * dy + dx * dx <= radius * radius) values[count++] = values[k];
     }
     qsort(values, (size_t)count, sizeof *values, by_rank);
-    const int k = (int)floor(count * f->share);
+    const int k = (int)floor(count * f->percent / 100);
     return values[k < count ? k : count - 1];
 }
 
 static void by_order(const call *c, picture *out, filter_fn fn)
 {
     filter f = square(c, (int)call_number(c, "size", 3));
-    f.share = (double)call_number(c, "p", 50) / 100;
+    f.percent = (double)call_number(c, "p", 50);
     f.is_disc = call_is(c, "shape", "disc", "square");
     each(&f, f.dtype, out, fn);
 }

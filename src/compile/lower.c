@@ -334,7 +334,9 @@ imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, im
         plan->outputs[k]->is_output = true;
         if (plan->outputs[k]->of_taps)
             st = ip_fail(err, IMGPAR_E_UNSUPPORTED,
-                         "around: a loop or a kernel of its own cannot depend on the neighbour");
+                         "a loop or a kernel of its own cannot depend on the neighbour that around() gives a function, "
+                         "nor on what "
+                         "iterate() carries for an element");
     }
     if (!st) drop_parts(plan->ir);
     plan->n_outputs = st ? 0 : (int)n;

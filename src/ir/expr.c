@@ -72,9 +72,12 @@ static bool table_grow(ip_ir *ir)
     return true;
 }
 
+/* Windows and loops that are around an expression and are used in it, at most. */
+enum { MOST_FREE_TAPS = 64 };
+
 /* Windows whose taps are used, and no window around them has been met. */
 typedef struct free_taps {
-    int n, windows[8];
+    int n, windows[MOST_FREE_TAPS];
     bool are_many;
 } free_taps;
 
@@ -90,8 +93,8 @@ static void note_free_taps(ip_expr *x, void *user)
     const bool is_leaf = x->op == IP_X_TAP || x->op == IP_X_STATE;
     if (x->op == IP_X_WINDOW || x->op == IP_X_LOOP || is_leaf) remove_window(f, x->window);
     if (!is_leaf) return;
-    f->are_many |= f->n == 8;
-    if (f->n < 8) f->windows[f->n++] = x->window;
+    f->are_many |= f->n == MOST_FREE_TAPS;
+    if (f->n < MOST_FREE_TAPS) f->windows[f->n++] = x->window;
 }
 
 /* Whether a window depends on the tap of one around it. */
@@ -538,26 +541,30 @@ int ip_x_size(ip_ir *ir, ip_expr *root)
 
 typedef struct cost {
     ip_ir *ir;
-    int64_t operations;
+    double operations;
 } cost;
+
+static double cost_of(ip_ir *ir, ip_expr *root);
 
 static void add_cost(ip_expr *x, void *user)
 {
     cost *c = user;
     if (x->op == IP_X_WINDOW)
-        c->operations += (int64_t)x->taps_y * x->taps_x * ip_max(3, ip_x_cost(c->ir, x->arg[0]));
+        c->operations += (double)x->taps_y * x->taps_x * fmax(3, cost_of(c->ir, x->arg[0]));
     else if (x->op == IP_X_LOOP)
-        c->operations += x->arg[3]->i * (ip_x_cost(c->ir, x->arg[1]) + ip_x_cost(c->ir, x->arg[2]));
+        c->operations += (double)x->arg[3]->i * (cost_of(c->ir, x->arg[1]) + cost_of(c->ir, x->arg[2]));
     else if (x->op > IP_X_ACC && x->op != IP_X_CAST)
         c->operations++;
 }
 
-int64_t ip_x_cost(ip_ir *ir, ip_expr *root)
+static double cost_of(ip_ir *ir, ip_expr *root)
 {
     cost c = { ir, 0 };
     ip_x_walk(ir, root, add_cost, &c);
     return c.operations;
 }
+
+int64_t ip_x_cost(ip_ir *ir, ip_expr *root) { return (int64_t)fmin(cost_of(ir, root), 0x1p60); }
 
 bool ip_x_is_const(const ip_expr *x, double *value)
 {

@@ -236,7 +236,7 @@ ip_expr *ip_x_with_args(ip_ir *ir, const ip_expr *x, ip_expr *const *args);
 /* Whether there is a WINDOW or a LOOP below root; a LOOP. */
 bool ip_x_has_window(ip_ir *ir, ip_expr *root);
 bool ip_x_has_loop(ip_ir *ir, ip_expr *root);
-/* Whether x is computed by steps of its own: a WINDOW, a LOOP or a RESULT. */
+/* Whether x is computed by steps of its own: a WINDOW or a LOOP, its lists and its RESULT. */
 static inline bool ip_x_is_repeated(const ip_expr *x) { return x->op >= IP_X_WINDOW; }
 /* Number of distinct expressions below root that compute something. */
 int ip_x_size(ip_ir *ir, ip_expr *root);

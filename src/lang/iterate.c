@@ -100,6 +100,18 @@ bool ip_iterate_step(ip_iteration *it, const ip_val *state, ip_val *next)
     return ok;
 }
 
+/* Whether until, an array, is one of elements: of several, of none, or of one that is all there is of each array that
+ * is carried, as of pictures of one pixel. [1] is one number. */
+static bool is_of_elements(const ip_iteration *it, const ip_val *next, const ip_type *until)
+{
+    bool is_all = until->rank > 1;
+    for (int k = 0; k < it->n && is_all; k++) {
+        const imgpar_array *a = next[k].kind == IP_V_ARRAY && !next[k].u.array->bends ? next[k].u.array : NULL;
+        is_all = !a || (a->type.rank == until->rank && ip_type_count(&a->type) == 1);
+    }
+    return ip_type_count(until) != 1 || is_all;
+}
+
 /* The value of until after a step; NONE when there is none. */
 bool ip_iterate_test(ip_iteration *it, const ip_val *next, ip_val *out)
 {
@@ -107,7 +119,7 @@ bool ip_iterate_test(ip_iteration *it, const ip_val *next, ip_val *out)
     if (!it->until) return true;
     if (!apply(it, it->until, &it->until_fn, next, out)) return false;
     bool is_array = out->kind == IP_V_ARRAY && !it->ev->checking && !ip_type_is_complex(&out->u.array->type);
-    it->is_of_elements = is_array && ip_type_count(&out->u.array->type) > 1;
+    it->is_of_elements = is_array && is_of_elements(it, next, &out->u.array->type);
     if (it->is_of_elements) return true;
     bool one = ip_val_is_scalar(out) || out->kind == IP_V_ANY ||
                (out->kind == IP_V_ARRAY && (it->ev->checking || (is_array && ip_type_count(&out->u.array->type) == 1)));

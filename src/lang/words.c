@@ -73,9 +73,11 @@ static const ip_word words[] = {
          "every k-th one, and stops where it holds. What starts from a number stays one, however long the loop: it\n"
          "never widens what it meets, and is computed in 64 bits (f64 with a fraction). slice(a, i, i + 1) follows\n"
          "a counter.\n"
-         "Where until has the shape of what is carried, each element stops by itself: all steps are one kernel, and\n"
-         "numbers that steps start from become arrays. A step then reads its own element of what is carried, and of\n"
-         "other arrays any: (u, n) = iterate((a, 0), 99, (u, n) -> (u * u, n + 1), until=(u, n) -> u > 1000).",
+         "Where until has the shape of what is carried, each element stops by itself, and all steps are one kernel:\n"
+         "(u, n) = iterate((cast(a, f32), 0), 99, (u, n) -> (u * 1.5, n + 1), until=(u, n) -> u > 1000). Numbers that\n"
+         "it starts from become arrays: what counts in i32, in i64 where that may be too small, with a fraction in\n"
+         "f32 (of no steps at all they stay numbers). A step reads its own element of what is carried, up to 16\n"
+         "values, none of them f16 or complex, and of other arrays any. There is no check= then.",
          "iterate(a, 3, boxblur(_, size=3))", 3, "start", "count", "step", "until", "check"),
     FORM(
         "reduce", ip_form_reduce,

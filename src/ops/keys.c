@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-ip_key_format ip_key_format_of(imgpar_dtype dtype, bool is_zero_one, bool descending)
+ip_key_format ip_key_format_of(imgpar_dtype dtype, bool joins_zeros, bool descending)
 {
     const ip_dtype_facts *facts = ip_dtype(dtype);
     ip_key_format f = { .size_bytes = facts->size_bytes,
                         .is_float = facts->is_float,
                         .is_signed = facts->is_signed,
                         .is_bool = dtype == IMGPAR_BOOL,
-                        .is_zero_one = is_zero_one,
+                        .joins_zeros = joins_zeros,
                         .descending = descending };
     f.infinity = f.size_bytes == 2 ? 0x7c00 : f.size_bytes == 4 ? 0x7f800000 : 0x7ff0000000000000;
     f.nan = f.infinity + (f.infinity & -f.infinity) / 2; /* the highest bit of the fraction */
@@ -31,7 +31,7 @@ uint64_t ip_key_of(const ip_key_format *f, uint64_t bits)
 {
     uint64_t top = (uint64_t)1 << (8 * f->size_bytes - 1), all = top | (top - 1), key = bits;
     if (f->is_float && bits == f->nan) return all; /* last in either direction */
-    if (f->is_float && f->is_zero_one && bits == top) bits = 0;
+    if (f->is_float && f->joins_zeros && bits == top) bits = 0;
     if (f->is_float)
         key = bits & top ? ~bits & all : bits | top;
     else if (f->is_signed)
@@ -52,4 +52,4 @@ static const char *const defines[IMGPAR_N_DTYPES][2] = {
     [IMGPAR_F32] = BOTH(uint, 32, 2),   [IMGPAR_F64] = BOTH(ulong, 64, 2), [IMGPAR_BOOL] = BOTH(uchar, 8, 3),
 };
 
-const char *ip_key_defines(imgpar_dtype dtype, bool is_zero_one) { return defines[dtype][is_zero_one]; }
+const char *ip_key_defines(imgpar_dtype dtype, bool joins_zeros) { return defines[dtype][joins_zeros]; }

@@ -11,15 +11,15 @@
 
 typedef struct ip_key_format {
     unsigned size_bytes;
-    bool is_float, is_signed, is_bool, is_zero_one /* -0 is equal to 0 */, descending;
+    bool is_float, is_signed, is_bool, joins_zeros /* -0 and 0 have one key */, descending;
     uint64_t infinity, nan;
 } ip_key_format;
 
-ip_key_format ip_key_format_of(imgpar_dtype dtype, bool is_zero_one, bool descending);
+ip_key_format ip_key_format_of(imgpar_dtype dtype, bool joins_zeros, bool descending);
 /* The bits of the element at from; of NaN those that all have. */
 uint64_t ip_key_load(const ip_key_format *f, const unsigned char *from);
 uint64_t ip_key_of(const ip_key_format *f, uint64_t bits);
 /* What stands before shaders/keys.cl. */
-const char *ip_key_defines(imgpar_dtype dtype, bool is_zero_one);
+const char *ip_key_defines(imgpar_dtype dtype, bool joins_zeros);
 
 #endif

@@ -68,7 +68,7 @@ static ip_expr *put_in(ip_ir *ir, ip_expr *x, void *user)
     (void)ir;
     if (x->op == IP_X_COORD) return p->at[x->axis];
     if (x->op == IP_X_STATE && !is_home(p->parts, p->at))
-        return refuse(p->parts, p->stage, "reads another element of ", "");
+        return refuse(p->parts, p->stage, "reads another element of what iterate() carries", NULL);
     return x->op == IP_X_LOAD && x->source->of_taps ? bordered(p, x) : x;
 }
 

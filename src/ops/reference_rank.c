@@ -77,8 +77,15 @@ static void count_in(channel *c, int64_t y, int64_t x, uint32_t by)
 
 static void find(channel *c, uint32_t k)
 {
-    while (c->less > k)
-        c->less -= c->fine[--c->at];
+    while (c->less > k) {
+        const bool is_first = (c->at & 255) == 0;
+        if (is_first && c->less - c->coarse[(c->at >> 8) - 1] > k) {
+            c->at -= 256;
+            c->less -= c->coarse[c->at >> 8];
+        } else {
+            c->less -= c->fine[--c->at];
+        }
+    }
     for (;;) {
         const bool is_first = (c->at & 255) == 0;
         if (is_first && c->less + c->coarse[c->at >> 8] <= k) {

@@ -49,9 +49,9 @@ imgpar_status ip_sort_compute(const ip_opaque *o, const void *const *in, void *o
         for (int64_t k = 0; !st && k < n; k++)
             a[k] = (item){ ip_key_of(&f, ip_key_load(&f, from + k * f.size_bytes)), (int32_t)k };
         if (!st) st = sort_items(a, b, n, ask, user, &sorted);
-        for (int64_t k = 0; !st && f.is_zero_one && k < n; k++)
+        for (int64_t k = 0; !st && f.joins_zeros && k < n; k++)
             ((int32_t *)out)[row * n + k] = sorted[k].place;
-        for (int64_t k = 0; !st && !f.is_zero_one && k < n; k++) {
+        for (int64_t k = 0; !st && !f.joins_zeros && k < n; k++) {
             uint64_t bits = ip_key_load(&f, from + sorted[k].place * f.size_bytes);
             memcpy((unsigned char *)out + (row * n + k) * f.size_bytes, &bits, f.size_bytes);
         }

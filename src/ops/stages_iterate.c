@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stages of iterate() whose until is of each element: lang/iterate.c, Note [Elements that stop by themselves].
+ * Stages of iterate() whose until is of each element: lang/iterate_elements.c, Note [Elements that stop by themselves].
  *
  * The step was applied once, to nodes "carried" that stand for the values before it. A node "settled" is one of the
  * values behind the loop. Its inputs are what all begin with, what the step made of each, the nodes that stood for

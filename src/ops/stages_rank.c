@@ -13,10 +13,13 @@
 
 #include <math.h>
 
-/* Work-items that are launched together for each compute unit; columns and rows of a strip of histograms of columns, at
- * least so many radii of them; of one in which a histogram slides; of a tile whose elements are ranked. */
-enum { CPU_ITEMS = 4, GPU_GROUP = 64 };
+/* Work-items that are launched together for each compute unit, and bytes of scratch memory of all of them at most;
+ * work-items of a group where each counts for one element. */
+enum { CPU_ITEMS = 4, MOST_SCRATCH = 64 << 20, GPU_GROUP = 64 };
+/* A strip of histograms of columns: columns with the margin, and without it at least; rows at least, and in radii. */
 enum { BYTES_COLUMNS = 512, LEAST_COLUMNS = 256, BYTES_ROWS = 512, RADII = 16 };
+/* A strip in which a histogram of keys slides; a tile whose elements are ranked: its side with the margin, and without
+ * it at least. */
 enum { SLIDE_COLUMNS = 512, SLIDE_ROWS = 64, TILE = 256, LEAST_TILE = 64 };
 enum { SPANS = 256 }; /* words of scratch memory for the window's form */
 
@@ -78,8 +81,8 @@ static division divide(const ip_opaque_call *call)
     d.across = ip_ceil_div(o->dims[2], d.columns);
     d.down = ip_ceil_div(d.rows, d.each);
     d.strips = d.across * d.down * d.planes * o->dims[3];
-    d.items = least(d.items, d.strips);
     d.words = words_of(call, &d);
+    d.items = least(d.strips, most(least(d.items, MOST_SCRATCH / (d.words * 4)), 1));
     return d;
 }
 
@@ -153,8 +156,8 @@ static ip_stage *with_margin(ip_lower *l, int radius)
     return ip_lower_stage_sized(l, dims, in->dtype, ip_x_load(l->ir, in, at, border, cval), "with a margin");
 }
 
-/* The element of the window that has a share of the others below it. */
-static ip_stage *rank_stage(ip_lower *l, double share, bool is_disc)
+/* Of the n elements of the window that with floor(n percent / 100) of them before it. */
+static ip_stage *rank_stage(ip_lower *l, double percent, bool is_disc)
 {
     const int radius = (int)ip_param_number(l->node, "size") / 2;
     ip_opaque o = { .kind = &kind,
@@ -165,7 +168,7 @@ static ip_stage *rank_stage(ip_lower *l, double share, bool is_disc)
     int64_t count = 0;
     for (int by = -radius; by <= radius; by++)
         count += 2 * ip_rank_span(o.sizes, by) + 1;
-    o.sizes[IP_RANK_K] = least((int64_t)floor((double)count * share), count - 1);
+    o.sizes[IP_RANK_K] = least((int64_t)floor((double)count * percent / 100), count - 1);
     if (ip_dims_count(l->dims) == 0) return ip_lower_map(l, ip_lower_i32(l, 0));
     o.inputs[0] = with_margin(l, radius);
     return o.inputs[0] ? ip_stage_opaque(l->ir, &o, l->node->type.dtype, l->dims, l->node) : NULL;
@@ -173,7 +176,7 @@ static ip_stage *rank_stage(ip_lower *l, double share, bool is_disc)
 
 ip_stage *ip_stages_percentile_filter(ip_lower *l)
 {
-    return rank_stage(l, ip_param_number(l->node, "p") / 100, ip_param_number(l->node, "shape") != 0);
+    return rank_stage(l, ip_param_number(l->node, "p"), ip_param_number(l->node, "shape") != 0);
 }
 
-ip_stage *ip_stages_rank_median(ip_lower *l) { return rank_stage(l, 0.5, false); }
+ip_stage *ip_stages_rank_median(ip_lower *l) { return rank_stage(l, 50, false); }

@@ -44,6 +44,7 @@ imgpar_status ip_ref_each_block(ip_ref_program *program, ip_ref_progress *progre
 {
     const int64_t *domain = program->domain;
     imgpar_status st = IMGPAR_OK;
+    program->progress = progress;
     if (domain[0] > 0 && domain[1] > 0) ip_ref_program_fill_rows(program);
     for (int64_t z = 0; !st && z < domain[0]; z++)
         for (int64_t y = 0; !st && y < domain[1]; y++)
@@ -116,6 +117,8 @@ static void note(ip_expr *x, void *user)
     survey *s = user;
     s->weight += 1;
     if (x->op == IP_X_WINDOW) s->weight += (double)x->taps_y * x->taps_x * (1 + ip_x_size(s->ir, x->arg[0]));
+    if (x->op == IP_X_LOOP)
+        s->weight += (double)x->arg[3]->i * (ip_x_size(s->ir, x->arg[1]) + ip_x_size(s->ir, x->arg[2]));
     if (x->op != IP_X_LOAD) return;
     if (s->order->last_reader[x->source->id] < s->reader) s->order->last_reader[x->source->id] = s->reader;
     note_group(s, x);

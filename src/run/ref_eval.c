@@ -94,14 +94,18 @@ static bool ends_where(int n, uint8_t *goes, const uint8_t *until)
     return !any;
 }
 
+enum { STEPS_A_POLL = 256 };
+
 static void run_steps(ip_ref_program *p, int position, const ip_ref_place *place)
 {
     const ip_ref_instr *instr = &p->code[position];
     const int n = ip_ref_count(p, instr->rate, place->n);
     uint8_t *goes = p->slots + (size_t)instr->arg[0] * p->slot_bytes;
-    for (int64_t step = 0; step < instr->x->arg[3]->i; step++) {
+    for (int64_t step = 0; step < instr->x->arg[3]->i && !p->is_stopped; step++) {
+        ip_error err = { .status = IMGPAR_OK };
         run_code(p, position + 1, position + 1 + instr->n_body, place);
         if (ends_where(n, goes, p->at[instr->arg[1]])) break;
+        if (step % STEPS_A_POLL == STEPS_A_POLL - 1 && p->progress) p->is_stopped = ip_ref_ask(p->progress, &err);
     }
 }
 
@@ -183,6 +187,7 @@ bool ip_ref_block_at(const ip_ref_program *program, ip_ref_place *place)
 
 imgpar_status ip_ref_check(const ip_ref_program *program, ip_error *err)
 {
+    if (program->is_stopped) return ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
     if (program->bad_source < 0) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_INTERNAL, "internal: interpreter: stage %d is read outside of its domain",
                    program->bad_source);

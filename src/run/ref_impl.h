@@ -119,7 +119,9 @@ typedef struct ip_ref_program {
     int32_t *offsets, *mapped;
     uint8_t *outside;
     void *raw;
-    int bad_source; /* a load without a border rule went outside of this stage; -1: none did */
+    int bad_source;                   /* a load without a border rule went outside of this stage; -1: none did */
+    struct ip_ref_progress *progress; /* whom steps of elements ask whether to go on; NULL: nobody */
+    bool is_stopped;                  /* they were told not to: values are worth nothing */
 } ip_ref_program;
 
 /* What a program is made for. */
@@ -137,7 +139,7 @@ void ip_ref_program_clear(ip_ref_program *program);
 const void *ip_ref_program_run(ip_ref_program *program, const ip_ref_place *place);
 /* The block of a row that begins with element first; false: the row has ended. */
 bool ip_ref_block_at(const ip_ref_program *program, ip_ref_place *place);
-/* The failure of a program that read outside of a stage without a rule for that. */
+/* The failure of a program that read outside of a stage without a rule for that, or was stopped. */
 imgpar_status ip_ref_check(const ip_ref_program *program, ip_error *err);
 /* Computes what is kept of a row: before the first run. */
 void ip_ref_program_fill_rows(ip_ref_program *program);

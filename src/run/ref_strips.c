@@ -195,6 +195,7 @@ static imgpar_status compute_blocks(worker *w, member *m, ip_ref_place place, in
                   size_bytes = ip_dtype(m->stage->dtype)->size_bytes;
     unsigned char *to = m->rows + row * m->row_bytes;
     w->progress.weight = w->strips->group->weights[m->stage->id];
+    m->program.progress = &w->progress;
     for (; most > 0 && ip_ref_block_at(&m->program, &place); place.first += place.n, most--) {
         imgpar_status st = ip_ref_ask(&w->progress, err);
         if (st) return st;
