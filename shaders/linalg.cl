@@ -416,12 +416,15 @@ static inline void LA_NAME(lstsq)(LA_GLOBAL const LA_T *a, LA_GLOBAL const LA_T 
     const int m = LA_SIZE(LA_M, P[4]), n = LA_SIZE(LA_N, P[5]), w = n + LA_SIZE(LA_K, part.columns);
     LA_AS la_v *const tau = A + m * w, *const sums = tau + n;
     la_m bad = (la_m)(0);
+    la_v largest = LA_C(0);
     LA_NAME(load)(A, w, 1, a + (part.first + P[10]) * m * n, m, n, n, (la_long)m * n, part.count);
     LA_NAME(load_sides)(A, n, m, w, b, P, part);
     LA_SYNC;
     LA_NAME(reflect)(A, tau, sums, m, n, w);
     for (int i = 0; i < n; i++)
-        bad |= A[i * w + i] == LA_C(0);
+        largest = LA_PICK(LA_ABS(A[i * w + i]) > largest, LA_ABS(A[i * w + i]), largest);
+    for (int i = 0; i < n; i++)
+        bad |= LA_ABS(A[i * w + i]) <= largest * LA_C(m * LA_EPS);
     LA_NAME(substitute)(A, n, w, bad);
     LA_SYNC;
     LA_NAME(store_sides)(out, A, n, w, P, part);

@@ -135,8 +135,9 @@ static int add_value(ip_sql_call *call, sqlite3_str *s, const imgpar_op_param *p
     }
     const char *text = (const char *)sqlite3_value_text(value);
     if (!text) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
-    if (takes_numbers) return wrong(call, p, value);
-    if (!strcmp(p->type, "vector") || !strcmp(p->type, "matrix")) {
+    const bool may_be_list = p->choices && !strcmp(p->choices, "vector") && text[0] == '['; /* a number, or several */
+    if (takes_numbers && !may_be_list) return wrong(call, p, value);
+    if (takes_numbers || !strcmp(p->type, "vector") || !strcmp(p->type, "matrix")) {
         if (!add_matrix(s, text)) return wrong(call, p, value);
     } else if (strcmp(p->type, "text") && is_word(text)) {
         sqlite3_str_appendall(s, text);

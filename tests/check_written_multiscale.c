@@ -189,7 +189,7 @@ START_TEST(exposures_are_fused) /* _i: dtype and channels */
         for (int j = 0; j < 2; j++)
             weights[j].v[k] /= sum;
     }
-    const int levels = 3; /* log2(19) - 1, rounded down */
+    const int levels = 4; /* log2(19), rounded down */
     for (int64_t c = 0; c < want.c; c++) {
         static plane sums[MOST_LEVELS];
         memset(sums, 0, sizeof sums);

@@ -684,7 +684,7 @@ static const struct {
     { "color_balance(numbers([0 1; 0.25 2]), power=0.5)", "[0 1; 0.5 1]" },
     { "duotone(fill(1, 1, 255), 0, [1 2 3])", "[[1 2 3]]" },
     { "dehaze(fill(1, 1, 0))", "0" },
-    { "inpaint(fill(3, 1, 9), fill(3, 1, 1))", "[[0; 0; 0]]" }, /* nothing is known */
+    { "inpaint(fill(3, 1, 9), fill(3, 1, 1))", "[[9; 9; 9]]" }, /* nothing is known */
     { "inpaint(numbers([1 0 0 4]) * ones([1 4]), numbers([0 1 1 0]) * ones([1 4]))", "[1 2 3 4]" },
     { "richardson_lucy(fill(1, 1, 9), [1 2 1], 3)", "9" },
     { "shadows_highlights(fill(1, 1, 0))", "0" },

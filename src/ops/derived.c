@@ -569,8 +569,13 @@ static imgpar_status check_kernel(const imgpar_array *node, ip_error *err)
 {
     const ip_param *p = ip_param_get(node, "kernel");
     double sum = 0;
-    for (int k = 0; k < p->rows * p->cols; k++)
+    const bool is_positive = strcmp(node->op->info.name, "richardson_lucy") == 0;
+    for (int k = 0; k < p->rows * p->cols; k++) {
         sum += p->numbers[k];
+        if (is_positive && p->numbers[k] < 0)
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: kernel has %g; weights are 0 or above", node->op->info.name,
+                           p->numbers[k]);
+    }
     if (isfinite(sum) && sum > 0) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the sum of kernel is %g; it must be above 0", node->op->info.name, sum);
 }
