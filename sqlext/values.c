@@ -37,7 +37,7 @@ static const char *fault_of(int type)
     static const char *const faults[] = {
         [SQLITE_INTEGER] = "a number, not an image",
         [SQLITE_FLOAT] = "a number, not an image",
-        [SQLITE_TEXT] = "a text, not an image (readfile() and img_files() read files, apply('numbers([1 2])') makes arrays)",
+        [SQLITE_TEXT] = "a text, not an image (readfile() and img_files() read files)",
         [SQLITE_BLOB] = "an empty blob, not an image",
         [SQLITE_NULL] = "NULL, not an image",
     };
