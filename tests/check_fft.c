@@ -5,6 +5,9 @@
  */
 #include "held.h"
 
+#include "ops/build.h"
+#include "ops/row_functions.h"
+
 #include <imgpar.h>
 
 #include <check.h>
@@ -285,7 +288,9 @@ START_TEST(every_transform_is_tested)
         const imgpar_op_info *op = imgpar_op_get(k);
         char word[64];
         snprintf(word, sizeof word, " %s ", op->name);
-        ck_assert_msg(strcmp(op->category, "transform") != 0 || strstr(tested, word), "no test for %s", op->name);
+        bool is_written = ip_op_find(op->name)->expand == ip_expand_written; /* check_written.c */
+        ck_assert_msg(strcmp(op->category, "transform") != 0 || strstr(tested, word) || is_written, "no test for %s",
+                      op->name);
     }
 }
 END_TEST
