@@ -25,8 +25,9 @@ typedef struct rk_strip {
 
 static inline bool rk_strip_of(int item, __global const int *P, rk_strip *s)
 {
-    const int number = P[12] + item, channel = number % P[4], place = number / P[4];
-    const int across = place % P[10], down = place / P[10] % P[11], plane = place / P[10] / P[11];
+    /* Quotients of long: of a quotient and a remainder that belong together compilers make what Oclgrind cannot run. */
+    const int number = P[12] + item, channel = number % P[4], place = (long)number / P[4];
+    const int across = place % P[10], line = (long)place / P[10], down = line % P[11], plane = (long)line / P[11];
     s->x0 = across * P[8];
     s->x1 = min(s->x0 + P[8], P[1]);
     s->y0 = down * P[9];
