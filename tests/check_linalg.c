@@ -36,7 +36,7 @@ static real number(unsigned *state)
 static void fill_with(nd *a, unsigned seed, real heavy)
 {
     unsigned state = seed * 7919 + 1;
-    const int64_t m = a->shape[a->rank - 2], n = a->shape[a->rank - 1];
+    const int64_t m = a->rank > 1 ? a->shape[a->rank - 2] : 1, n = a->shape[a->rank - 1];
     for (int64_t k = 0; k < a->p.w; k++) {
         const bool diagonal = a->rank >= 2 && k % (m * n) / n == k % n;
         real v = number(&state) + (diagonal ? heavy : 0);
