@@ -584,18 +584,7 @@ static const struct {
     { "canny(zeros([2 3]) / 0)", "[0 0 0; 0 0 0]" },
 };
 
-START_TEST(small_arrays)
-{
-    for (int way = 0; way < 2; way++) {
-        char *got = NULL;
-        ck_assert_int_eq(imgpar_context_set(written_context, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
-        imgpar_array *a = imgpar_apply(written_context, small[_i].text, NULL, 0);
-        ck_assert_msg(!imgpar_array_text(a, NULL, &got), "%s: %s", small[_i].text, imgpar_array_message(a));
-        ck_assert_msg(strcmp(got, small[_i].as) == 0, "%s gives %s, not %s", small[_i].text, got, small[_i].as);
-        imgpar_free(got);
-        imgpar_array_release(a);
-    }
-}
+START_TEST(small_arrays) { written_prints(small[_i].text, small[_i].as); }
 END_TEST
 
 static const struct {
@@ -623,14 +612,7 @@ static const struct {
       "match_template: a has white 1, t has 9; depth() makes them alike" },
 };
 
-START_TEST(what_does_not_fit_is_refused)
-{
-    imgpar_array *a = imgpar_apply(written_context, refused[_i].text, NULL, 0);
-    ck_assert_int_ne(imgpar_array_status(a), IMGPAR_OK);
-    ck_assert_msg(strstr(imgpar_array_message(a), refused[_i].why) != NULL, "%s: %s", refused[_i].text,
-                  imgpar_array_message(a));
-    imgpar_array_release(a);
-}
+START_TEST(what_does_not_fit_is_refused) { written_refuses(refused[_i].text, refused[_i].why); }
 END_TEST
 
 int main(void)

@@ -136,19 +136,7 @@ static const struct {
       "[1 0 0 0 0 0 0; 2 0 2.5 0 2 0 3; 6 2.5 1.6666666666666667 2 0 3 3; 0 nan nan 0 0 0 0]" },
 };
 
-START_TEST(small_arrays)
-{
-    for (int way = 0; way < 2; way++) {
-        char *got = NULL;
-        ck_assert_int_eq(imgpar_context_set(written_context, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
-        imgpar_array *a = imgpar_apply(written_context, small[_i].text, NULL, 0);
-        ck_assert_msg(!imgpar_array_text(a, NULL, &got), "%s: %s", small[_i].text, imgpar_array_message(a));
-        /* rows may be written as vectors */
-        ck_assert_msg(strcmp(got, small[_i].as) == 0, "%s gives %s, not %s", small[_i].text, got, small[_i].as);
-        imgpar_free(got);
-        imgpar_array_release(a);
-    }
-}
+START_TEST(small_arrays) { written_prints(small[_i].text, small[_i].as); }
 END_TEST
 
 static const struct {
@@ -166,18 +154,7 @@ static const struct {
     { "reconstruct(zeros([3 4]), zeros([4 3]))", "they must have one shape" },
 };
 
-START_TEST(what_does_not_fit_is_refused)
-{
-    const int64_t shape[] = { 3, 3 };
-    const float zeros[9] = { 0 };
-    imgpar_array *in = imgpar_array_from_data(written_context, IMGPAR_F32, 2, shape, zeros);
-    imgpar_array *a = imgpar_apply(written_context, refused[_i].text, &in, 1);
-    ck_assert_int_ne(imgpar_array_status(a), IMGPAR_OK);
-    ck_assert_msg(strstr(imgpar_array_message(a), refused[_i].why) != NULL, "%s: %s", refused[_i].text,
-                  imgpar_array_message(a));
-    imgpar_array_release(a);
-    imgpar_array_release(in);
-}
+START_TEST(what_does_not_fit_is_refused) { written_refuses(refused[_i].text, refused[_i].why); }
 END_TEST
 
 /* ---- regions --------------------------------------------------------------------------------------------- */

@@ -233,14 +233,7 @@ static const struct {
     { "dct(zeros([4 4]), axis=2)", "dct: " },
 };
 
-START_TEST(what_does_not_fit_is_refused)
-{
-    imgpar_array *a = imgpar_apply(written_context, refused[_i].text, NULL, 0);
-    ck_assert_int_ne(imgpar_array_status(a), IMGPAR_OK);
-    ck_assert_msg(strstr(imgpar_array_message(a), refused[_i].why) != NULL, "%s: %s", refused[_i].text,
-                  imgpar_array_message(a));
-    imgpar_array_release(a);
-}
+START_TEST(what_does_not_fit_is_refused) { written_refuses(refused[_i].text, refused[_i].why); }
 END_TEST
 
 int main(void)

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 imgpar_context *written_context;
 const imgpar_dtype written_dtypes[WRITTEN_DTYPES] = { IMGPAR_U8, IMGPAR_U16, IMGPAR_F32 };
@@ -90,4 +91,28 @@ void written_expect(const char *text, const picture *const *in, int n, const pic
     }
     for (int k = 0; k < n; k++)
         imgpar_array_release(arrays[k]);
+}
+
+void written_prints(const char *text, const char *as)
+{
+    for (int way = 0; way < 2; way++) {
+        char *got = NULL;
+        ck_assert_int_eq(imgpar_context_set(written_context, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
+        imgpar_array *a = imgpar_apply(written_context, text, NULL, 0);
+        ck_assert_msg(!imgpar_array_text(a, NULL, &got), "%s: %s", text, imgpar_array_message(a));
+        ck_assert_msg(strcmp(got, as) == 0, "%s gives %s, not %s", text, got, as);
+        imgpar_free(got);
+        imgpar_array_release(a);
+    }
+}
+
+void written_refuses(const char *text, const char *why)
+{
+    const float zeros[9] = { 0 };
+    imgpar_array *in = imgpar_array_from_data(written_context, IMGPAR_F32, 2, (int64_t[]){ 3, 3 }, zeros);
+    imgpar_array *a = imgpar_apply(written_context, text, &in, 1);
+    ck_assert_msg(imgpar_array_status(a) != IMGPAR_OK, "%s is taken", text);
+    ck_assert_msg(strstr(imgpar_array_message(a), why) != NULL, "%s: %s", text, imgpar_array_message(a));
+    imgpar_array_release(a);
+    imgpar_array_release(in);
 }
