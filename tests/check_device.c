@@ -462,6 +462,32 @@ START_TEST(a_launch_computes_and_is_timed)
 }
 END_TEST
 
+/* llvmpipe's work-items leave their loops after 65,535 iterations. */
+START_TEST(a_loop_that_the_device_would_end_is_refused)
+{
+    static const int64_t steps[] = { 65535, 70000 };
+    char text[96];
+    imgpar_context *ctx;
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+    const bool ends_loops = strstr(imgpar_context_device(ctx)->platform, "rusticl") != NULL;
+    for (int k = 0; k < 2; k++) {
+        snprintf(text, sizeof text, "maxval(iterate(make(4, 4, 0.5), %lld, _ + 1, until=_ > 1e9))",
+                 (long long)steps[k]);
+        imgpar_array *a = imgpar_apply(ctx, text, NULL, 0);
+        float got = 0;
+        const imgpar_status st = imgpar_array_read(a, &got, sizeof got);
+        if (ends_loops && k == 1) {
+            ck_assert_int_eq(st, IMGPAR_E_UNSUPPORTED);
+            ck_assert_ptr_nonnull(strstr(imgpar_array_message(a), "70000 steps"));
+        } else {
+            ck_assert_msg(st == IMGPAR_OK && got == (float)steps[k] + 0.5f, "%s: %.9g", text, (double)got);
+        }
+        imgpar_array_release(a);
+    }
+    imgpar_context_release(ctx);
+}
+END_TEST
+
 START_TEST(a_wrong_launch_is_refused)
 {
     ip_device *device = open_any(0);
@@ -989,6 +1015,7 @@ int main(int argc, char **argv)
     tcase_add_test(t, idle_buffers_hold_at_most_half_of_the_budget);
     tcase_add_test(t, a_buffer_may_outlive_the_closed_device);
     tcase_add_test(t, a_launch_computes_and_is_timed);
+    tcase_add_test(t, a_loop_that_the_device_would_end_is_refused);
     tcase_add_test(t, a_wrong_launch_is_refused);
     tcase_add_test(t, a_program_is_built_once);
     tcase_add_test(t, the_message_of_a_failed_build_has_the_log);

@@ -119,7 +119,14 @@ static void note_f64(ip_expr *x, void *user)
     if (x->dtype == IMGPAR_F64 || (x->op == IP_X_LOAD && x->source->dtype == IMGPAR_F64)) *(bool *)user = true;
 }
 
-static void find_f64(ip_plan *plan)
+static void note_steps(ip_expr *x, void *user)
+{
+    int64_t *most = user;
+    if (x->op == IP_X_LOOP && x->arg[3]->i > *most) *most = x->arg[3]->i;
+}
+
+/* What a device must be able to do. */
+static void find_demands(ip_plan *plan)
 {
     for (int i = 0; i < plan->n_kernels; i++) {
         ip_kernel *k = &plan->kernels[i];
@@ -134,6 +141,7 @@ static void find_f64(ip_plan *plan)
             ip_x_walk(plan->ir, stage->body, note_f64, &k->uses_f64);
             if (stage->kind == IP_STAGE_SCAN) ip_x_walk(plan->ir, stage->init, note_f64, &k->uses_f64);
             if (stage->finish) ip_x_walk(plan->ir, stage->finish, note_f64, &k->uses_f64);
+            ip_x_walk(plan->ir, stage->body, note_steps, &plan->most_steps);
         }
         plan->uses_f64 |= k->uses_f64;
     }
@@ -158,7 +166,7 @@ imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile
         ip_plan_free(plan);
         return st;
     }
-    find_f64(plan);
+    find_demands(plan);
     *out = plan;
     return IMGPAR_OK;
 }

@@ -295,6 +295,7 @@ typedef struct ip_plan {
     imgpar_array **held; /* edges to the graph below, so that stages may borrow nodes */
     int n_held;
     bool uses_f64;
+    int64_t most_steps; /* of a loop of an element; 0: none is looped */
 } ip_plan;
 
 /* What the schedules tiles and texture may know of the device. */

@@ -35,6 +35,7 @@ typedef struct ip_device_facts {
     size_t image_width, image_height; /* of the largest 2D image; 0: there are none */
     unsigned texel_channels;          /* bit n: images of n channels (1, 2, 4) exist for all our dtypes */
     unsigned half_channels;           /* the same for f16 */
+    int64_t most_iterations;          /* of the loops of a work-item; 0: no limit is known */
     bool walks_rows;                  /* the rows schedule suits it */
     bool fills_new_buffers;           /* a small buffer is best made with its contents, since that takes no command */
     bool works_in_host_memory;        /* needs no map of what a kernel wrote to memory of the host */

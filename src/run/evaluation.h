@@ -76,6 +76,8 @@ void ip_totals_free(const ip_evaluation *part, void **totals); /* NULL is legal 
 /* The k-th result from those of n parts, in their order. */
 imgpar_status ip_evaluation_combine(const ip_evaluation *e, size_t k, const void *const *totals, size_t n, void *out,
                                     ip_error *err);
+/* Whether the device can do what the plan asks for: IMGPAR_E_UNSUPPORTED where not. */
+imgpar_status ip_evaluation_check_device(const ip_evaluation *e, const ip_device *device, ip_error *err);
 /* The devices that can run it, as bits by their number in the context. */
 unsigned ip_evaluation_may(const ip_evaluation *e);
 /* Those, likewise, that alone have something that it reads, in memory which they share with nobody. */

@@ -38,10 +38,10 @@ static const struct class_row {
 /* Platforms that are there for another purpose than to be fast: behind every other device. */
 static const struct last_row {
     const char *platform;
-    bool has_short_loops; /* on llvmpipe a work-item's loops stop after about 65,535 iterations: too few to walk rows */
-    bool forgets;         /* it takes memory that was another buffer before for uninitialized: buffers are to be kept */
+    int64_t most_iterations; /* llvmpipe's work-items leave their loops after these: too few for rows */
+    bool forgets;            /* it takes memory that was another buffer before for uninitialized: buffers are kept */
 } last_rows[] = {
-    { "rusticl", true, false }, { "Oclgrind", false, true }, /* an instrumented simulator */
+    { "rusticl", 65535, false }, { "Oclgrind", 0, true }, /* an instrumented simulator */
 };
 
 const char *ip_device_class_name(ip_device_class kind) { return class_rows[kind].name; }
@@ -212,7 +212,8 @@ imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_
     info->has_f64 = has_word(extensions, "cl_khr_fp64");
     info->has_f16 = has_word(extensions, "cl_khr_fp16");
     const struct last_row *last = last_row_of(facts);
-    facts->walks_rows = facts->kind == IP_DEVICE_CPU && !(last && last->has_short_loops);
+    facts->most_iterations = last ? last->most_iterations : 0;
+    facts->walks_rows = facts->kind == IP_DEVICE_CPU && facts->most_iterations == 0;
     facts->fills_new_buffers = facts->kind == IP_DEVICE_CPU && !(last && last->forgets);
     facts->wants_loop_hints = facts->kind == IP_DEVICE_CPU && !last;
     facts->has_sub_groups = has_word(extensions, "cl_khr_subgroups");

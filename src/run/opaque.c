@@ -22,8 +22,8 @@ typedef struct running {
 static ip_opaque_device facts_of(const ip_device *device, const ip_kernel *kernel)
 {
     const ip_device_facts *f = ip_device_facts_of(device);
-    const bool has_short_loops = f->kind == IP_DEVICE_CPU && !f->walks_rows; /* facts.c: too few for long work-items */
-    return (ip_opaque_device){ .is_cpu = !kernel->in_groups && !has_short_loops,
+    const bool loops_long = f->most_iterations == 0; /* a CPU's work-items may be few */
+    return (ip_opaque_device){ .is_cpu = !kernel->in_groups && loops_long,
                                .compute_units = (int)f->info.compute_units,
                                .vector_bytes = (int)f->vector_bytes };
 }

@@ -393,13 +393,6 @@ static imgpar_status run_strips_to_host(evaluation *e, ip_value **values, ip_err
     return values[0] ? IMGPAR_OK : ip_fail_memory(err, "keeping a result");
 }
 
-static imgpar_status check_f64(const evaluation *e, ip_error *err)
-{
-    const ip_device_facts *facts = ip_device_facts_of(e->runner.device);
-    if (!e->plan->uses_f64 || facts->info.has_f64) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_UNSUPPORTED, "f64: the device %s has no double precision", facts->info.name);
-}
-
 /* A run did not fit: without its leftovers, the next one may. */
 static void make_room(evaluation *e, ip_error *err)
 {
@@ -450,7 +443,7 @@ static imgpar_status run(evaluation *e, const ip_request *q, ip_value **values, 
 
 imgpar_status ip_evaluation_run(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
 {
-    imgpar_status st = check_f64(e, err);
+    imgpar_status st = ip_evaluation_check_device(e, e->runner.device, err);
     if (!st) st = run(e, q, values, err);
     return ip_evaluation_end_windows(e, st, err);
 }
@@ -469,7 +462,7 @@ static bool has_halves(const evaluation *e)
 
 imgpar_status ip_evaluation_part(evaluation *e, double from, double to, void *const *hosts, ip_error *err)
 {
-    imgpar_status st = check_f64(e, err);
+    imgpar_status st = ip_evaluation_check_device(e, e->runner.device, err);
     if (st) return st;
     ip_evaluation_want(e, from, to);
     e->hosts = hosts;

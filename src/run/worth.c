@@ -57,13 +57,27 @@ static bool is_of_first(const evaluation *e)
     return false;
 }
 
+imgpar_status ip_evaluation_check_device(const evaluation *e, const ip_device *device, ip_error *err)
+{
+    const ip_device_facts *facts = ip_device_facts_of(device);
+    if (e->plan->uses_f64 && !facts->info.has_f64)
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "f64: the device %s has no double precision", facts->info.name);
+    if (facts->most_iterations > 0 && e->plan->most_steps > facts->most_iterations)
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED,
+                       "iterate: the device %s ends a loop after %lld iterations, which is less than %lld steps; the "
+                       "device ref has no such limit",
+                       facts->info.name, (long long)facts->most_iterations, (long long)e->plan->most_steps);
+    return IMGPAR_OK;
+}
+
 unsigned ip_evaluation_may(const evaluation *e)
 {
     const ip_devices *devices = &e->ctx->devices;
     unsigned may = 0;
+    ip_error why;
     if (is_of_first(e)) return 1;
     for (size_t k = 0; k < devices->n; k++)
-        may |= (unsigned)(!e->plan->uses_f64 || ip_device_facts_of(devices->list[k])->info.has_f64) << k;
+        may |= (unsigned)!ip_evaluation_check_device(e, devices->list[k], &why) << k;
     return may ? may : 1; /* none can: the first one says so */
 }
 
