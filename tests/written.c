@@ -2,6 +2,7 @@
 #include "written.h"
 
 #include "held.h"
+#include "tier.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -78,12 +79,35 @@ static void expect_of_array(imgpar_array *a, const char *text, const picture *wa
     free(data);
 }
 
+static uint64_t hash_of(uint64_t h, int c) { return (h ^ (uint64_t)c) * 0x100000001b3u; } /* FNV-1a */
+
+/* Each text that runs on the device is compiled there for a second or several. So the quick tier has one there once,
+ * whatever its numbers are, and of its other numbers, dtypes and channels every fourth. */
+static bool is_its_turn(const char *text, const picture *const *in, int n)
+{
+    static uint64_t seen[1024]; /* texts without their numbers; where it is full, others count as seen */
+    uint64_t words = 0xcbf29ce484222325u, all = words;
+    for (const char *c = text; *c; c++) {
+        if (!strchr("0123456789.", *c)) words = hash_of(words, *c);
+        all = hash_of(all, *c);
+    }
+    for (int k = 0; k < n; k++)
+        all = hash_of(hash_of(all, (int)in[k]->dtype), (int)in[k]->c);
+    if (test_tier_is_full() || (all >> 32) % 4 == 0) return true;
+    size_t k = 0;
+    while (k < 1024 && seen[k] && seen[k] != words)
+        k++;
+    if (k == 1024 || seen[k]) return false;
+    seen[k] = words;
+    return true;
+}
+
 void written_expect(const char *text, const picture *const *in, int n, const picture *want, bool on_device)
 {
     imgpar_array *arrays[2];
     for (int k = 0; k < n; k++)
         arrays[k] = picture_array(written_context, in[k]);
-    for (int way = on_device ? 0 : 1; way < 2; way++) {
+    for (int way = on_device && is_its_turn(text, in, n) ? 0 : 1; way < 2; way++) {
         ck_assert_int_eq(imgpar_context_set(written_context, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
         imgpar_array *a = imgpar_apply(written_context, text, arrays, (size_t)n);
         expect_of_array(a, text, want, way ? "ref" : "device");

@@ -24,7 +24,7 @@ real written_nearest(const picture *a, int64_t y, int64_t x, int64_t c);
 /* Between four elements, linearly; beyond the edges by border, with 0 for what is constant. */
 real written_between(const picture *a, real y, real x, int64_t c, imgpar_border border);
 /* text's value, $1 to $n being the pictures in, is want to within its slack: by the interpreter and, where asked, on
- * the device. Fails the test else. */
+ * the device, in the quick tier by turns. Fails the test else. */
 void written_expect(const char *text, const picture *const *in, int n, const picture *want, bool on_device);
 
 /* print() writes text's value as `as`, by the interpreter and on the device. Fails the test else. */
