@@ -683,6 +683,16 @@ IMGPAR_API imgpar_status imgpar_pipeline_check_apply(imgpar_pipeline *p, size_t 
  * at once while none sets a param. */
 IMGPAR_API imgpar_array *imgpar_pipeline_apply(const imgpar_pipeline *p, imgpar_context *ctx,
                                                imgpar_array *const *arrays, size_t n);
+/*
+ * A pipeline as a function of the frames of a video: $1 is a frame, frame(-1) the one before it, and so on, up to
+ * IMGPAR_MAX_FRAMES - 1 back. imgpar_pipeline_check_frames() checks it as imgpar_pipeline_check_apply() does; *n gets
+ * how many frames it reads, $1 and those before it, at least 1. imgpar_pipeline_apply_frames() takes these n, the
+ * newest first.
+ */
+#define IMGPAR_MAX_FRAMES 64
+IMGPAR_API imgpar_status imgpar_pipeline_check_frames(imgpar_pipeline *p, size_t *n);
+IMGPAR_API imgpar_array *imgpar_pipeline_apply_frames(const imgpar_pipeline *p, imgpar_context *ctx,
+                                                      imgpar_array *const *frames, size_t n);
 /* The first error: "FILE:LINE:COLUMN: message", the line and a caret below it. Borrowed. */
 IMGPAR_API const char *imgpar_pipeline_message(const imgpar_pipeline *p);
 IMGPAR_API void imgpar_pipeline_release(imgpar_pipeline *p);

@@ -214,19 +214,9 @@ static void give_room(batch *b, uint64_t bytes)
 /* Without -o a result is printed, if it is numbers and no picture. */
 static outcome print_file(const worker *w, imgpar_array *a, const imgpar_options *options_of_run)
 {
-    enum { FEW = 64 };
-    imgpar_info info = { .struct_size = sizeof info };
-    char *text = NULL;
-    imgpar_status st = imgpar_array_info(a, &info);
-    if (!st) st = imgpar_array_text(a, options_of_run, &text);
-    if (!st && info.size_bytes > FEW * imgpar_dtype_size(info.dtype)) {
-        char why[200];
-        snprintf(why, sizeof why, "the result, %s, goes nowhere: -o 'out/{name}.png' writes it", text);
-        imgpar_free(text);
-        return fail_file(w, IMGPAR_OK, why);
-    }
-    w->slot->printed = text;
-    return st ? fail_file(w, st, imgpar_array_message(a)) : WRITTEN;
+    char why[200] = "";
+    imgpar_status st = numbers_as_text(a, options_of_run, &w->slot->printed, why);
+    return st ? fail_file(w, st, why[0] ? why : imgpar_array_message(a)) : WRITTEN;
 }
 
 /* Computes a picture that was built, and writes it; what it would be written to is NULL where it is printed. */
@@ -264,7 +254,7 @@ static outcome make_file(worker *w)
     outcome what = SKIPPED;
     w->slot->bytes = is_file ? (uint64_t)found.st_size : 0;
     if (!is_file || !b->o->skips_existing || !is_done_before(&found, output)) {
-        imgpar_array *picture = imgpar_open(b->ctx, path), *a = imgpar_pipeline_apply(b->p, b->ctx, &picture, 1);
+        imgpar_array *picture = inputs_open(b->in, w->k, b->ctx), *a = imgpar_pipeline_apply(b->p, b->ctx, &picture, 1);
         const uint64_t room = take_room(b, picture, a);
         what = write_file(w, a, output);
         give_room(b, room);

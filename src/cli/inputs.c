@@ -34,7 +34,7 @@ static int append(inputs *in, char *path, size_t below)
         in->capacity = capacity;
     }
     if (!path) return out_of_memory();
-    in->items[in->n++] = (input){ path, below };
+    in->items[in->n++] = (input){ .path = path, .below = below };
     return EXIT_DONE;
 }
 
@@ -124,10 +124,18 @@ int inputs_add_listed(inputs *in, const options *o)
     return status;
 }
 
+imgpar_array *inputs_open(const inputs *in, size_t k, imgpar_context *ctx)
+{
+    const input *item = &in->items[k];
+    return item->bytes ? imgpar_open_memory(ctx, item->bytes, item->n_bytes) : imgpar_open(ctx, item->path);
+}
+
 void inputs_free(inputs *in)
 {
-    for (size_t i = 0; i < in->n; i++)
+    for (size_t i = 0; i < in->n; i++) {
         free(in->items[i].path);
+        free(in->items[i].bytes);
+    }
     free(in->items);
     *in = (inputs){ 0 };
 }
@@ -227,7 +235,7 @@ static void normalise(char *path)
     *to = '\0';
 }
 
-char *inputs_output(const inputs *in, size_t k, const char *template)
+char *inputs_name(const input *item, size_t number, const char *template)
 {
     char *path = NULL;
     size_t n = 0;
@@ -235,7 +243,7 @@ char *inputs_output(const inputs *in, size_t k, const char *template)
     part wrong;
     FILE *out = open_memstream(&path, &n);
     if (!out) return NULL;
-    split(&in->items[k], k + 1, &p);
+    split(item, number, &p);
     expand(out, template, &p, &wrong); /* was checked */
     const bool failed = ferror(out);
     if (fclose(out) != 0 || failed) {
@@ -244,6 +252,11 @@ char *inputs_output(const inputs *in, size_t k, const char *template)
     }
     normalise(path);
     return path;
+}
+
+char *inputs_output(const inputs *in, size_t k, const char *template)
+{
+    return inputs_name(&in->items[k], k + 1, template);
 }
 
 /* ---- what would be written ----------------------------------------------------------------------- */

@@ -16,12 +16,15 @@
 
 #include "options.h"
 
+#include <imgpar.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct input {
     char *path;   /* owned; "-" is standard input */
     size_t below; /* where in path the part below the searched folder begins; 0: no folder was searched */
+    void *bytes;  /* what standard input had, where it was looked at before; owned */
+    size_t n_bytes;
 } input;
 
 typedef struct inputs {
@@ -38,8 +41,12 @@ int inputs_add_listed(inputs *in, const options *o);
 /* Is there a mistake in the names of what would be written? Two of one name, one that is an input or the file of the
  * pipeline, one that tells no format. Looks at all of them before anything is written. */
 int inputs_check(inputs *in, const options *o);
-/* The output of the k-th, for free(); NULL without memory. */
+/* What the template makes of an input and a number, for free(); NULL without memory. */
+char *inputs_name(const input *item, size_t number, const char *template);
+/* The output of the k-th, likewise. */
 char *inputs_output(const inputs *in, size_t k, const char *template);
+/* The k-th as an array, new. */
+imgpar_array *inputs_open(const inputs *in, size_t k, imgpar_context *ctx);
 void inputs_free(inputs *in);
 
 #endif

@@ -23,6 +23,7 @@ enum {
     OPT_NO_FUSE,
     OPT_VERIFY,
     OPT_FORMAT,
+    OPT_MATRIX,
     OPT_TRACE,
     OPT_MEM_LIMIT,
     OPT_MAX_PIXELS,
@@ -59,8 +60,10 @@ static const row rows[] = {
     { OPT_SKIP_EXISTING, "skip-existing", no_argument, "", 0, NULL,
       "pass by files whose output is whole and not older" },
     { OPT_STOP_ON_ERROR, "stop-on-error", no_argument, "", 0, NULL, "stop at the first file that fails" },
-    { OPT_FORMAT, "format", required_argument, "=FORMAT", WORD(format), "png|jpeg|jpg|npy|pnm|ppm|pgm|pam",
+    { OPT_FORMAT, "format", required_argument, "=FORMAT", WORD(format), "png|jpeg|jpg|npy|pnm|ppm|pgm|pam|y4m",
       "the format of what is written to - or -o" },
+    { OPT_MATRIX, "matrix", required_argument, "=601", WORD(matrix), "601|709|2020",
+      "the colours of Y4M: BT.601, 709 or 2020" },
     { OPT_EXPLAIN, "explain", optional_argument, "[=text|dot|json|cl|graph]", 0, "text|dot|json|cl|graph",
       "show how it would be computed, and compute nothing" },
     { OPT_PROFILE, "profile", optional_argument, "[=json]", 0, "table|json",
@@ -249,7 +252,9 @@ int check_format(const char *output, const char *format)
     struct stat found;
     snprintf(as_path, sizeof as_path, "x.%s", format ? format : "");
     const char *named = imgpar_path_format(as_path), *ending = imgpar_path_format(output);
-    if (named && ending && strcmp(named, ending) != 0)
+    if (format && strcmp(format, "y4m") == 0)
+        complain("--format=y4m is of videos: Y4M or PNM on standard input, or a file of Y4M");
+    else if (named && ending && strcmp(named, ending) != 0)
         complain("-o %s and --format=%s contradict each other", output, format);
     else if (named || ending)
         return EXIT_DONE;

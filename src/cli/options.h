@@ -26,6 +26,7 @@ typedef struct options {
     action action;
     const char *help_op;                      /* --help OP, or NULL */
     const char *expression, *output, *format; /* -e, -o, --format */
+    const char *matrix;                       /* of Y4M: "601", "709" or "2020"; NULL: "601" */
     const char *device, *placement, *schedule, *tier, *mem_limit, *max_pixels;
     const char *trace;   /* the file it is written to, or NULL */
     const char *explain; /* its format, or NULL */

@@ -51,6 +51,19 @@ void say(const char *line)
     flush_stdout();
 }
 
+imgpar_status numbers_as_text(imgpar_array *a, const imgpar_options *options_of_run, char **out, char why[200])
+{
+    enum { FEW = 64 };
+    imgpar_info info = { .struct_size = sizeof info };
+    imgpar_status st = imgpar_array_info(a, &info);
+    if (!st) st = imgpar_array_text(a, options_of_run, out);
+    if (st || info.size_bytes <= FEW * imgpar_dtype_size(info.dtype)) return st;
+    snprintf(why, 200, "the result, %s, goes nowhere: -o 'out/{name}.png' writes it", *out);
+    imgpar_free(*out);
+    *out = NULL;
+    return IMGPAR_E_ARGUMENT;
+}
+
 int close_stdout(int status)
 {
     flush_stdout();

@@ -3,6 +3,8 @@
 #ifndef IMGPAR_CLI_OUTPUT_H
 #define IMGPAR_CLI_OUTPUT_H
 
+#include <imgpar.h>
+
 /* "imgpar-run: message" on stderr. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A line on stderr as it is. */
@@ -11,6 +13,9 @@ void tell(const char *line);
 void show_status(const char *line);
 /* A line on stdout, sent off at once: the library writes to "-" past stdio. */
 void say(const char *line);
+/* A result without -o as print() shows it, for imgpar_free(), if it is a few numbers. Else an error, of which why tells
+ * what a's message does not. */
+imgpar_status numbers_as_text(imgpar_array *a, const imgpar_options *options_of_run, char **out, char why[200]);
 /* At the end: has everything printed arrived (a full disk, a closed pipe)? Else complains and fails. Returns status. */
 int close_stdout(int status);
 

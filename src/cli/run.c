@@ -11,6 +11,7 @@
 #include "profile.h"
 #include "progress.h"
 #include "signals.h"
+#include "stream.h"
 #include "tune.h"
 
 #include <errno.h>
@@ -102,8 +103,11 @@ typedef struct job {
     const options *o;
     imgpar_pipeline *p;
     inputs in;
-    bool has_files;  /* are any given, or to be listed? Then there is a text for all of them */
-    char **settings; /* NAME=VALUE, room for all words */
+    bool has_files;   /* are any given, or to be listed? Then there is a text for all of them */
+    video_kind video; /* what the only one is, if it is a video */
+    FILE *frames;     /* which is read from here; of a file it is ours to close */
+    size_t n_frames;  /* that the text reads at once */
+    char **settings;  /* NAME=VALUE, room for all words */
     int n_settings;
 } job;
 
@@ -155,6 +159,58 @@ static int sort_words(job *j)
     return EXIT_USAGE;
 }
 
+/* The only word that is no setting; NULL: there is none, or several. */
+static const char *only_file(const job *j)
+{
+    const char *only = NULL;
+    for (int i = 0; i < j->o->n_words; i++) {
+        if (is_setting(j, j->o->words[i])) continue;
+        if (only) return NULL;
+        only = j->o->words[i];
+    }
+    return j->o->listed || j->o->recursive ? NULL : only;
+}
+
+/* A file that is named *.y4m, and standard input that begins like Y4M or PNM, is a video. */
+static int find_video(job *j)
+{
+    const char *path = only_file(j);
+    const size_t n = path ? strlen(path) : 0;
+    const bool is_stdin = n == 1 && path[0] == '-';
+    if (!is_stdin && (n < 4 || strcmp(path + n - 4, ".y4m") != 0)) return EXIT_DONE;
+    if (is_stdin && j->o->file && strcmp(j->o->file, "-") == 0) return EXIT_DONE; /* the text: gather() says so */
+    j->frames = is_stdin ? stdin : fopen(path, "rb");
+    if (!j->frames) {
+        complain("%s: %s", path, strerror(errno));
+        return EXIT_FAILED;
+    }
+    j->video = is_stdin ? video_kind_of(j->frames) : VIDEO_Y4M;
+    return EXIT_DONE;
+}
+
+/* What standard input has, where it is no video but was looked at. */
+static int read_standard_input(const job *j, input *item)
+{
+    size_t capacity = 0;
+    for (;;) {
+        if (item->n_bytes == capacity) {
+            capacity = capacity ? 2 * capacity : 1 << 16;
+            void *bytes = realloc(item->bytes, capacity);
+            if (!bytes) {
+                complain("standard input: out of memory");
+                return EXIT_FAILED;
+            }
+            item->bytes = bytes;
+        }
+        const size_t n = fread((char *)item->bytes + item->n_bytes, 1, capacity - item->n_bytes, j->frames);
+        item->n_bytes += n;
+        if (n > 0) continue;
+        if (!ferror(j->frames)) return EXIT_DONE;
+        complain("standard input: %s", strerror(errno));
+        return EXIT_FAILED;
+    }
+}
+
 /* The files, in the order of the command line; those that are listed follow. */
 static int gather(job *j)
 {
@@ -174,7 +230,10 @@ static int gather(job *j)
         complain("there is no file to read");
         status = EXIT_FAILED;
     }
-    return status ? status : inputs_check(&j->in, o);
+    if (status) return status;
+    if (j->video) return stream_check(o, &j->in, j->video);
+    status = inputs_check(&j->in, o);
+    return !status && j->frames ? read_standard_input(j, &j->in.items[0]) : status;
 }
 
 /* Does the text end with an expression? Then, and only then, nothing can follow it. */
@@ -214,9 +273,11 @@ static int find_text(const options *o, text_source *t)
 }
 
 /* What is wrong with the text itself, with the params as they are set. */
-static int check_text(const job *j, const char *text)
+static int check_text(job *j, const char *text)
 {
-    imgpar_status st = j->has_files ? imgpar_pipeline_check_apply(j->p, 1) : imgpar_pipeline_check(j->p);
+    imgpar_status st = j->video       ? imgpar_pipeline_check_frames(j->p, &j->n_frames)
+                       : j->has_files ? imgpar_pipeline_check_apply(j->p, 1)
+                                      : imgpar_pipeline_check(j->p);
     if (st) {
         complain("%s", imgpar_pipeline_message(j->p));
         return exit_of(st);
@@ -242,6 +303,7 @@ static int prepare(job *j)
     if (!status) status = sort_words(j);
     if (!status && o->output && !j->has_files) status = check_format(o->output, o->format);
     if (!status) status = set_params(j);
+    if (!status) status = find_video(j);
     if (!status) status = check_text(j, t.text);
     if (!status && j->has_files) status = gather(j);
     free(t.folder);
@@ -361,7 +423,7 @@ static int run_graph(const options *o, imgpar_pipeline *p, imgpar_context *ctx, 
 /* What would be computed for the first file. */
 static int explain_file(const job *j, imgpar_context *ctx)
 {
-    imgpar_array *picture = imgpar_open(ctx, j->in.items[0].path), *a = imgpar_pipeline_apply(j->p, ctx, &picture, 1);
+    imgpar_array *picture = inputs_open(&j->in, 0, ctx), *a = imgpar_pipeline_apply(j->p, ctx, &picture, 1);
     int status = explain(&a, 1, j->o->explain);
     imgpar_array_release(a);
     imgpar_array_release(picture);
@@ -400,6 +462,8 @@ static int run_with(const job *j, imgpar_context *ctx)
     int status;
     if (!j->has_files)
         status = run_pipeline(j, ctx, &times);
+    else if (j->video)
+        status = stream_run(o, j->p, j->n_frames, ctx, &j->in, j->frames, &times);
     else if (o->explain)
         status = explain_file(j, ctx);
     else
@@ -420,6 +484,7 @@ int run(const options *o)
     if (ctx && !j.has_files) background_start(ctx, &(uint64_t){ 0 });
     imgpar_context_release(ctx);
     imgpar_pipeline_release(j.p);
+    if (j.frames && j.frames != stdin) fclose(j.frames);
     inputs_free(&j.in);
     free(j.settings);
     return status;

@@ -269,6 +269,18 @@ static imgpar_status fill(map *m, ip_header *header)
     return IMGPAR_OK;
 }
 
+/* Pictures may stand one behind another, as in a video. open() has room for one, and does not take it in silence. */
+static imgpar_status check_is_last(const map *m, uint64_t end)
+{
+    unsigned char next[2];
+    bool found;
+    imgpar_status st = ip_source_peek(m->s, end, next, sizeof next, &found, m->err);
+    if (st || !found || next[0] != 'P' || next[1] < '1' || next[1] > '7') return st;
+    return ip_source_damaged(m->s, IP_DAMAGE_READABLE, "PNM",
+                             "more pictures follow the first one; imgpar-run reads them as a video from standard input",
+                             m->err);
+}
+
 imgpar_status ip_pnm_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err)
 {
     map m = { .s = s, .err = err, .at = s->bytes, .end = s->bytes + s->n };
@@ -276,7 +288,10 @@ imgpar_status ip_pnm_read(const ip_source *s, ip_header *header, ip_image *image
     if (st || !image) return st;
     image->header = *header;
     st = ip_image_alloc(s, image, err);
-    return st ? st : read_rows(&m, image->pixels);
+    if (!st) st = read_rows(&m, image->pixels);
+    if (st) return st;
+    skip_space(&m);
+    return check_is_last(&m, has_rows(&m) ? header->end_bytes : (uint64_t)(m.at - s->bytes));
 }
 
 /* ---- by rows ------------------------------------------------------------------------- */
@@ -302,6 +317,7 @@ static imgpar_status open_rows(const ip_source *s, ip_header *header, void **sta
     if (!r) return ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
     r->m = (map){ .s = s, .err = err, .at = s->bytes, .end = s->bytes + s->n };
     imgpar_status st = fill(&r->m, header);
+    if (!st) st = check_is_last(&r->m, header->end_bytes);
     if (!st) st = make_samples(&r->m);
     if (!st) {
         r->at = (uint64_t)(r->m.at - s->bytes);

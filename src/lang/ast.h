@@ -20,6 +20,7 @@ typedef enum ip_node_kind {
     IP_N_TEXT,      /* text */
     IP_N_NAME,      /* name */
     IP_N_INPUT,     /* number: 1 for $1 */
+    IP_N_FRAME,     /* number: 1 for frame(-1) */
     IP_N_MATRIX,    /* items, row-major; rows, cols */
     IP_N_OPERATOR,  /* op; items: operands */
     IP_N_CALL,      /* name; items: arguments, names[i]: NULL for positional ones */

@@ -51,6 +51,22 @@ static bool eval_input(ip_eval *ev, const ip_node *node, ip_val *out)
     return true;
 }
 
+/* frame(-k), the k-th frame before $1. */
+static bool eval_frame(ip_eval *ev, const ip_node *node, ip_val *out)
+{
+    const size_t k = (size_t)node->number;
+    if (ev->n_frames == 0)
+        return ip_eval_fail(ev, node->offset,
+                            "frame(-%zu) is of a video: Y4M or PNM on standard input, or a file of Y4M, for imgpar-run",
+                            k);
+    if (k >= ev->n_frames)
+        return ip_eval_fail(ev, node->offset, "frame(-%zu): at most %zu frames are kept", k, ev->n_frames - 1);
+    if (k >= ev->frames_read) ev->frames_read = k + 1;
+    *out = ip_val_unknown(IP_V_ARRAY);
+    if (!ev->checking) *out = ip_val_array(imgpar_array_retain(ev->frames[k]));
+    return true;
+}
+
 static bool eval_matrix(ip_eval *ev, const ip_node *node, ip_val *out)
 {
     ip_place place = ip_leave_region(ev, ev->place.make);
@@ -95,6 +111,7 @@ static bool dispatch(ip_eval *ev, const ip_node *node, ip_val *out)
     case IP_N_TEXT: *out = ip_val_text(node->text); return true;
     case IP_N_NAME: return ip_eval_name(ev, node, out);
     case IP_N_INPUT: return eval_input(ev, node, out);
+    case IP_N_FRAME: return eval_frame(ev, node, out);
     case IP_N_MATRIX: return eval_matrix(ev, node, out);
     case IP_N_OPERATOR:
     case IP_N_READ: return ip_eval_elementwise(ev, node, out);

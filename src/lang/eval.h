@@ -88,6 +88,9 @@ typedef struct ip_eval {
     const char *folder;          /* of literal paths, or NULL */
     imgpar_array *const *inputs; /* $1 ... */
     size_t n_inputs;
+    imgpar_array *const *frames;      /* of a video, of which $1 is one: frames[1] is frame(-1) */
+    size_t n_frames;                  /* 0: there is no video */
+    size_t frames_read;               /* one more than the largest k of the frame(-k) that was met */
     ip_val *globals;                  /* by symbol index */
     const ip_scope *given;            /* what the text is told from outside, or NULL; seen in functions too */
     const struct ip_outputs *outputs; /* of the statements before, or NULL */

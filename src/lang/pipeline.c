@@ -481,8 +481,22 @@ IMGPAR_API imgpar_status imgpar_pipeline_check_apply(imgpar_pipeline *p, size_t 
     return p->error.status;
 }
 
-IMGPAR_API imgpar_array *imgpar_pipeline_apply(const imgpar_pipeline *p, imgpar_context *ctx,
-                                               imgpar_array *const *arrays, size_t n)
+IMGPAR_API imgpar_status imgpar_pipeline_check_frames(imgpar_pipeline *p, size_t *n)
+{
+    imgpar_status st = begin(p);
+    if (!st) st = check_is_function(p, &p->error);
+    if (st) return st;
+    ip_eval ev = { .checking = true, .n_inputs = 1, .n_frames = IMGPAR_MAX_FRAMES, .err = &p->error };
+    function_value(p, &ev);
+    if (!p->error.status && !ev.inputs_read && ev.frames_read == 0)
+        ip_fail(&p->error, IMGPAR_E_SYNTAX, "%.240s reads no $1, so that frames would change nothing", p->name);
+    *n = ev.frames_read > 0 ? ev.frames_read : 1;
+    return p->error.status;
+}
+
+/* The result for n arguments, or for n_frames of a video, the first of which is $1. */
+static imgpar_array *apply(const imgpar_pipeline *p, imgpar_context *ctx, imgpar_array *const *arrays, size_t n,
+                           size_t n_frames)
 {
     if (!p || !ctx || (n > 0 && !arrays))
         return ip_array_error(ctx, IMGPAR_E_ARGUMENT, "apply: a pipeline, a context and its arrays are needed");
@@ -491,7 +505,20 @@ IMGPAR_API imgpar_array *imgpar_pipeline_apply(const imgpar_pipeline *p, imgpar_
         err = p->error;
     else
         check_is_function(p, &err);
-    ip_eval ev = { .ctx = ctx, .inputs = arrays, .n_inputs = n, .err = &err };
+    ip_eval ev = { .ctx = ctx, .inputs = arrays, .n_inputs = n, .frames = arrays, .n_frames = n_frames, .err = &err };
     imgpar_array *result = err.status ? NULL : function_value(p, &ev);
     return result ? result : ip_array_error(ctx, err.status ? err.status : IMGPAR_E_INTERNAL, err.message);
+}
+
+IMGPAR_API imgpar_array *imgpar_pipeline_apply(const imgpar_pipeline *p, imgpar_context *ctx,
+                                               imgpar_array *const *arrays, size_t n)
+{
+    return apply(p, ctx, arrays, n, 0);
+}
+
+IMGPAR_API imgpar_array *imgpar_pipeline_apply_frames(const imgpar_pipeline *p, imgpar_context *ctx,
+                                                      imgpar_array *const *frames, size_t n)
+{
+    if (n == 0 || !frames) return ip_array_error(ctx, IMGPAR_E_ARGUMENT, "apply: a frame is needed");
+    return apply(p, ctx, frames, 1, n);
 }
