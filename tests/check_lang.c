@@ -1003,6 +1003,40 @@ START_TEST(what_is_no_function_is_refused)
 }
 END_TEST
 
+START_TEST(a_pipeline_is_a_function_of_frames)
+{
+    imgpar_pipeline *p = parsed("d = $1 * 10 - frame(-2)\nsum(d + frame(0))");
+    size_t n = 0;
+    double got;
+    ck_assert_int_eq(imgpar_pipeline_check_frames(p, &n), IMGPAR_OK);
+    ck_assert_uint_eq(n, 3);
+    imgpar_array *frames[] = { two_by_two(5), two_by_two(100), two_by_two(20) }; /* 5 6 7 8 and so on */
+    imgpar_array *a = imgpar_pipeline_apply_frames(p, ctx, frames, 3), *cast = imgpar_cast(a, "f64");
+    ck_assert_msg(imgpar_array_read(cast, &got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(cast));
+    ck_assert_double_eq(got, 11 * 26 - 86);
+    imgpar_array *few = imgpar_pipeline_apply_frames(p, ctx, frames, 2),
+                 *none = imgpar_pipeline_apply(p, ctx, frames, 1);
+    ck_assert_ptr_nonnull(strstr(imgpar_array_message(few), "frame(-2): at most 1 frames are kept"));
+    ck_assert_ptr_nonnull(strstr(imgpar_array_message(none), "frame(-2) is of a video"));
+    imgpar_array *const lost[] = { frames[0], NULL, NULL };
+    imgpar_array *null = imgpar_pipeline_apply_frames(p, ctx, lost, 3),
+                 *nothing = imgpar_pipeline_apply_frames(p, ctx, NULL, 0);
+    ck_assert_str_eq(imgpar_array_message(null), "frame(-2): the array is NULL");
+    ck_assert_int_eq(imgpar_array_status(nothing), IMGPAR_E_ARGUMENT);
+    imgpar_array *const all[] = { a, cast, few, none, null, nothing, frames[0], frames[1], frames[2] };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        imgpar_array_release(all[k]);
+    imgpar_pipeline_release(p);
+    p = parsed("frame(-64)");
+    ck_assert_int_eq(imgpar_pipeline_check_frames(p, &n), IMGPAR_E_SYNTAX);
+    imgpar_pipeline_release(p);
+    p = parsed("frame(make(4, 4, x), 1, 9)"); /* the operation of that name */
+    ck_assert_int_eq(imgpar_pipeline_check_frames(p, &n), IMGPAR_E_SYNTAX);
+    ck_assert_ptr_nonnull(strstr(imgpar_pipeline_message(p), "t reads no $1"));
+    imgpar_pipeline_release(p);
+}
+END_TEST
+
 START_TEST(arrays_as_text_are_what_print_says)
 {
     static const char *const texts[][2] = {
@@ -1150,6 +1184,7 @@ int main(void)
     tcase_add_loop_test(c, messages_are_pinned, 0, N(messages));
     tcase_add_test(c, words_are_described);
     tcase_add_test(c, a_pipeline_is_a_function_of_its_arrays_and_params);
+    tcase_add_test(c, a_pipeline_is_a_function_of_frames);
     tcase_add_loop_test(c, what_is_no_function_is_refused, 0, N(not_functions));
     tcase_add_test(c, a_pipeline_that_was_not_parsed_is_no_function);
     tcase_add_test(c, threads_apply_one_pipeline);

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 bool ip_eval_fail(ip_eval *ev, size_t offset, const char *format, ...)
@@ -27,20 +28,13 @@ bool ip_eval_fail_memory(ip_eval *ev)
     return false;
 }
 
-static bool eval_input(ip_eval *ev, const ip_node *node, ip_val *out)
+/* An array that was given, as a value; name in messages. */
+static bool give_array(ip_eval *ev, imgpar_array *a, const char *name, ip_val *out)
 {
-    size_t index = (size_t)node->number - 1;
-    if (index >= ev->n_inputs) {
-        if (ev->n_inputs == 0) return ip_eval_fail(ev, node->offset, "$%zu: no arguments are given here", index + 1);
-        return ip_eval_fail(ev, node->offset, "$%zu: only %zu argument%s given", index + 1, ev->n_inputs,
-                            ev->n_inputs == 1 ? " is" : "s are");
-    }
     *out = ip_val_unknown(IP_V_ARRAY);
-    ev->inputs_read |= 1u << index;
     if (ev->checking) return true;
-    imgpar_array *a = ev->inputs[index];
     if (!a) {
-        ip_fail(ev->err, IMGPAR_E_ARGUMENT, "$%zu: the array is NULL", index + 1);
+        ip_fail(ev->err, IMGPAR_E_ARGUMENT, "%s: the array is NULL", name);
         return false;
     }
     if (!a->op) { /* the first cause, as it was */
@@ -49,6 +43,20 @@ static bool eval_input(ip_eval *ev, const ip_node *node, ip_val *out)
     }
     *out = ip_val_array(imgpar_array_retain(a));
     return true;
+}
+
+static bool eval_input(ip_eval *ev, const ip_node *node, ip_val *out)
+{
+    size_t index = (size_t)node->number - 1;
+    if (index >= ev->n_inputs) {
+        if (ev->n_inputs == 0) return ip_eval_fail(ev, node->offset, "$%zu: no arguments are given here", index + 1);
+        return ip_eval_fail(ev, node->offset, "$%zu: only %zu argument%s given", index + 1, ev->n_inputs,
+                            ev->n_inputs == 1 ? " is" : "s are");
+    }
+    char name[32];
+    snprintf(name, sizeof name, "$%zu", index + 1);
+    ev->inputs_read |= 1u << index;
+    return give_array(ev, ev->checking ? NULL : ev->inputs[index], name, out);
 }
 
 /* frame(-k), the k-th frame before $1. */
@@ -62,9 +70,9 @@ static bool eval_frame(ip_eval *ev, const ip_node *node, ip_val *out)
     if (k >= ev->n_frames)
         return ip_eval_fail(ev, node->offset, "frame(-%zu): at most %zu frames are kept", k, ev->n_frames - 1);
     if (k >= ev->frames_read) ev->frames_read = k + 1;
-    *out = ip_val_unknown(IP_V_ARRAY);
-    if (!ev->checking) *out = ip_val_array(imgpar_array_retain(ev->frames[k]));
-    return true;
+    char name[32];
+    snprintf(name, sizeof name, "frame(-%zu)", k);
+    return give_array(ev, ev->checking ? NULL : ev->frames[k], name, out);
 }
 
 static bool eval_matrix(ip_eval *ev, const ip_node *node, ip_val *out)
