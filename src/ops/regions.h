@@ -19,11 +19,18 @@ enum { IP_DISTANCE_DEPTH, IP_DISTANCE_HEIGHT, IP_DISTANCE_WIDTH, IP_DISTANCE_WAN
 imgpar_status ip_distance_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
                                   void *user);
 
-/* The same of labels, of a stage [1, height, width, 1]. END_BYTES: of an end of a run. */
-enum { IP_LABELS_HEIGHT, IP_LABELS_WIDTH, IP_LABELS_CONNECTIVITY, IP_LABELS_END_BYTES };
+/* The same of labels, of a stage [1, height, width, 1], and of marked regions, of planes. END_BYTES: of an end of a
+ * run. */
+enum { IP_LABELS_PLANES, IP_LABELS_HEIGHT, IP_LABELS_WIDTH, IP_LABELS_CONNECTIVITY, IP_LABELS_END_BYTES };
 
 imgpar_status ip_labels_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
                                 void *user);
+imgpar_status ip_labels_compute_marked(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
+                                       void *user);
+
+/* The regions of a mask, u8 of 0 and 1, that have a pixel in marks, of its kind: a stage of u8. */
+bool ip_can_mark_regions(const ip_stage *mask);
+ip_stage *ip_stage_marked_regions(ip_lower *l, ip_stage *mask, ip_stage *marks, int64_t connectivity);
 
 /* The same of a reconstruction, or of steps. WHAT: an ip_reconstruct. */
 enum { IP_RECONSTRUCT_CONNECTIVITY, IP_RECONSTRUCT_WHAT };
