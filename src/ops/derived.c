@@ -367,9 +367,7 @@ imgpar_status ip_check_alike(const imgpar_array *node, ip_error *err)
     return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, which is no image", name, ip_type_text(a, text_a));
 }
 
-/* The first input is an image of one channel, or of two of which the second is alpha; another has its height and width,
- * and one channel. */
-static imgpar_status check_one_channel(const imgpar_array *node, ip_error *err)
+imgpar_status ip_check_one_channel(const imgpar_array *node, ip_error *err)
 {
     const imgpar_op_info *info = &node->op->info;
     const ip_type *a = &node->inputs[0]->type;
@@ -669,7 +667,7 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
         return err->status;
     case IP_NEEDS_ONE_SHAPE: return ip_check_one_shape(node, err);
     case IP_NEEDS_ALIKE: return ip_check_alike(node, err);
-    case IP_NEEDS_ONE_CHANNEL: return check_one_channel(node, err);
+    case IP_NEEDS_ONE_CHANNEL: return ip_check_one_channel(node, err);
     case IP_NEEDS_TWO_IMAGES:
         if (!ip_check_alike(node, err)) break;
         return err->status;

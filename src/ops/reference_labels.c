@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of the regions of a mask, and which of them are marked, on the host: a forest of pixels, each below one of its region that comes before it,
- * as shaders/labels.cl has of runs. */
+/* Numbers of the regions of a mask, and which of them are marked, on the host: a forest of pixels, each below one of
+ * its region that comes before it, as shaders/labels.cl has of runs. */
 #include "ops/regions.h"
 
 #include "base/alloc.h"
