@@ -104,6 +104,29 @@ static inline void rc_spread(rc_area *a, int y, int column, int e)
     if (down && right) rc_offer(a, v, own, e + a->n + right);
 }
 
+/* What the elements around it have goes to element e of row y. */
+static inline void rc_take(rc_area *a, int y, int column, int e)
+{
+    const bool up = y > a->y0 && y % a->plane != 0, down = y + 1 < a->y1 && (y + 1) % a->plane != 0;
+    const int left = column >= a->channels ? a->channels : 0, right = column + a->channels < a->n ? a->channels : 0;
+    const RC_LIMIT own = a->limit[e];
+    const int above = up ? e - a->n : e, below = down ? e + a->n : e;
+    RC_T v = a->v[e];
+    v = RC_OFFER(v, a->v[e - left], own, a->limit[e - left]);
+    v = RC_OFFER(v, a->v[e + right], own, a->limit[e + right]);
+    v = RC_OFFER(v, a->v[above], own, a->limit[above]);
+    v = RC_OFFER(v, a->v[below], own, a->limit[below]);
+    if (a->corners) {
+        v = RC_OFFER(v, a->v[above - left], own, a->limit[above - left]);
+        v = RC_OFFER(v, a->v[above + right], own, a->limit[above + right]);
+        v = RC_OFFER(v, a->v[below - left], own, a->limit[below - left]);
+        v = RC_OFFER(v, a->v[below + right], own, a->limit[below + right]);
+    }
+    if (!rc_differ(v, a->v[e])) return;
+    a->v[e] = v;
+    rc_push(a, e);
+}
+
 static void rc_follow(rc_area *a)
 {
     while (a->head >= 0) {
@@ -139,6 +162,28 @@ static bool rc_is_open(__global const RC_T *row, __global const RC_LIMIT *limit,
     return open;
 }
 
+/* The same where elements left and right of all of them are there: a loop of vectors. */
+static inline bool rc_is_open_within(__global const RC_T *restrict row, __global const RC_LIMIT *restrict limit,
+                                     int above, int below, int n, int channels, const bool corners)
+{
+    int open = 0;
+    for (int e = 0; e < n; e++) {
+        const RC_LIMIT own = limit[e];
+        RC_T v = RC_OFFER(row[e], row[e - channels], own, limit[e - channels]);
+        v = RC_OFFER(v, row[e + channels], own, limit[e + channels]);
+        v = RC_OFFER(v, row[e + above], own, limit[e + above]);
+        v = RC_OFFER(v, row[e + below], own, limit[e + below]);
+        if (corners) {
+            v = RC_OFFER(v, row[e + above - channels], own, limit[e + above - channels]);
+            v = RC_OFFER(v, row[e + above + channels], own, limit[e + above + channels]);
+            v = RC_OFFER(v, row[e + below - channels], own, limit[e + below - channels]);
+            v = RC_OFFER(v, row[e + below + channels], own, limit[e + below + channels]);
+        }
+        open |= rc_differ(v, row[e]);
+    }
+    return open;
+}
+
 enum { RC_CHUNK = 64 };
 
 /* Puts what may still spread into the list. */
@@ -149,12 +194,16 @@ static void rc_find(rc_area *a, int y)
     const int above = up ? -a->n : 0, below = down ? a->n : 0;
     for (int from = 0; from < a->n; from += RC_CHUNK) {
         const int2 range = (int2)(from, min(from + RC_CHUNK, a->n));
-        if (!rc_is_open(a->v + first, a->limit + first, above, below, range, a->n, a->channels, a->corners)) continue;
-        for (int e = max(range.x - a->channels, 0); e < min(range.y + a->channels, a->n); e++) {
-            rc_spread(a, y, e, (int)first + e);
-            if (up) rc_spread(a, y - 1, e, (int)first - a->n + e);
-            if (down) rc_spread(a, y + 1, e, (int)first + a->n + e);
-        }
+        __global const RC_T *row = a->v + first;
+        __global const RC_LIMIT *limit = a->limit + first;
+        const bool is_end = from < a->channels || from + RC_CHUNK + a->channels > a->n;
+        const bool is_open =
+            is_end         ? rc_is_open(row, limit, above, below, range, a->n, a->channels, a->corners)
+            : a->corners ? rc_is_open_within(row + from, limit + from, above, below, RC_CHUNK, a->channels, true)
+                         : rc_is_open_within(row + from, limit + from, above, below, RC_CHUNK, a->channels, false);
+        if (!is_open) continue;
+        for (int e = range.x; e < range.y; e++)
+            rc_take(a, y, e, (int)first + e);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Distances from the zeros of masks and numbers of regions (ops/regions.def) against searches and floods: on the
+/* Distances from the zeros of masks, numbers and measures of regions (ops/regions.def) against searches and floods: on the
  * device, as kernels for GPUs (schedule=pixels) and by the interpreter. */
 #include "written.h"
 
@@ -152,6 +152,42 @@ START_TEST(regions_of_many_strips) /* _i: the mask, and the connectivity */
     const int connectivity = _i % 2 ? 4 : 8;
     picture m = winding(_i / 2), want = labelled(&m, connectivity);
     snprintf(text, sizeof text, "labels($1, connectivity=%d)", connectivity);
+    expect(text, &m, &want);
+    picture_free(&m);
+    picture_free(&want);
+}
+END_TEST
+
+/* Labels of noise, some of them none's; of one row and one column, too; more of them than there are elements. */
+static const struct {
+    int64_t h, w;
+    int kinds, most;
+} labellings[] = { { H, W, 400, 300 }, { H, W, 3, 2 }, { 1, 90, 7, 9 },       { 90, 1, 7, 9 },
+                   { 1, 1, 1, 1 },     { 1, 1, 1, 3 }, { 40, 50, 5000, 7000 } };
+
+START_TEST(regions_are_where_their_elements_are)
+{
+    const int64_t h = labellings[_i].h, w = labellings[_i].w, most = labellings[_i].most;
+    char text[64];
+    picture m = written_levels(IMGPAR_I32, h, w, 1, 9), want = picture_new(IMGPAR_F64, most, 7, 1);
+    for (int64_t y = 0; y < h; y++)
+        for (int64_t x = 0; x < w; x++) {
+            real *v = picture_at(&m, y, x, 0);
+            *v = (int64_t)(fabsl(*v) + (real)(y * 7 + x / 5)) % labellings[_i].kinds + (h * w == 1);
+            if (*v < 1 || *v > most) continue;
+            real *r = picture_at(&want, (int64_t)*v - 1, 0, 0);
+            const bool is_first = r[0]++ == 0;
+            r[1] += y;
+            r[2] += x;
+            r[3] = is_first ? y : r[3];
+            r[4] = is_first || r[4] > x ? x : r[4];
+            r[5] = y;
+            r[6] = r[6] > x ? r[6] : x;
+        }
+    for (int64_t k = 0; k < most; k++)
+        for (int c = 1; c < 3; c++)
+            want.v[k * 7 + c] = (double)want.v[k * 7 + c] / (double)want.v[k * 7];
+    snprintf(text, sizeof text, "regions($1, %d)", (int)most);
     expect(text, &m, &want);
     picture_free(&m);
     picture_free(&want);
@@ -360,6 +396,7 @@ int main(void)
     TCase *tc = written_case();
     tcase_add_loop_test(tc, distances_are_those_of_a_search, 0, N_SHAPES);
     tcase_add_loop_test(tc, regions_of_many_strips, 0, 2 * N_MASKS);
+    tcase_add_loop_test(tc, regions_are_where_their_elements_are, 0, (int)(sizeof labellings / sizeof *labellings));
     tcase_add_loop_test(tc, steps_along_what_is_equal, 0, 2 * N_MASKS);
     tcase_add_loop_test(tc, what_is_reached_across_strips, 0, 48);
     tcase_add_loop_test(tc, masks_are_reached_by_regions, 0, 4 * N_MASKS);
