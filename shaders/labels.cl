@@ -66,9 +66,11 @@ static int lb_runs(__global const uchar *restrict m, int width, __global LB_END 
 #ifdef LB_MARKED
 #define LB_TALLY uchar
 #define LB_RESULT uchar
+#define LB_RESULTS uchar16
 #else
 #define LB_TALLY int
 #define LB_RESULT int
+#define LB_RESULTS int16
 #endif
 
 /* Joins the runs [c, c_end) of a row with those of the row above, [p, p_end). tally: with LB_MARKED the marks of runs;
@@ -181,6 +183,17 @@ __kernel void lb_number(__global int *restrict parent, __global const int2 *rest
 }
 #endif
 
+/* Elements [x, end) of a row are value. What lies behind them may be, too: it is written later. Most runs of noise are
+ * one store. */
+static inline int lb_fill(__global LB_RESULT *restrict to, int x, int end, int width, LB_RESULT value)
+{
+    for (; x < end && x + 16 <= width; x += 16)
+        vstore16((LB_RESULTS)(value), 0, to + x);
+    for (; x < end; x++)
+        to[x] = value;
+    return end;
+}
+
 __kernel void lb_write(__global const LB_END *restrict ends, __global const int *restrict parent,
                        __global const int2 *restrict rows,
 #ifdef LB_MARKED
@@ -205,12 +218,9 @@ __kernel void lb_write(__global const LB_END *restrict ends, __global const int 
                 number = parent[number];
             const LB_RESULT value = -number;
 #endif
-            for (; x < from; x++)
-                to[x] = 0;
-            for (; x < end; x++)
-                to[x] = value;
+            x = lb_fill(to, x, from, width, 0);
+            x = lb_fill(to, x, end, width, value);
         }
-        for (; x < width; x++)
-            to[x] = 0;
+        lb_fill(to, x, width, width, 0);
     }
 }
