@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Distances from the zeros of masks, numbers and measures of regions (ops/regions.def) against searches and floods: on the
- * device, as kernels for GPUs (schedule=pixels) and by the interpreter. */
+/* Distances from the zeros of masks, numbers and measures of regions, what is reached in masks and pictures
+ * (ops/regions.def) against searches and floods: on the device, as kernels for GPUs (schedule=pixels) and by the
+ * interpreter. */
 #include "written.h"
 
 #include <check.h>
