@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers of the regions of a mask. Rows become runs of what is not 0; runs that meet one of the row above are joined
- * with it in a forest whose roots are the first runs by rows (union-find).
+ * Numbers of the regions of a mask, or with LB_MARKED those of its regions that have a pixel in another mask. Rows
+ * become runs of what is not 0; runs that meet one of the row above are joined with it in a forest whose roots are the
+ * first runs by rows (union-find).
  *
  *     lb_strips    the runs of a strip of rows and their forest; a work-item for each strip
  *     lb_join      joins two groups of strips where they meet; a work-item for each pair
- *     lb_number    the roots of a strip get their numbers; a work-item for each strip
+ *     lb_number    the roots of a strip get their numbers; a work-item for each strip; not with LB_MARKED
  *     lb_write     rows of the result; a work-item computes a run of rows
  *
  * Run k goes from ends[2 k] to below ends[2 k + 1], of type LB_END; those of row y are rows[2 y] to below
  * rows[2 y + 1], and there is room for `most` in each row. parent[k]: a run of the same region that is not behind it, k
- * itself in roots; once they have numbers, less the number. roots[s]: how many there are in strip s.
+ * itself in roots; once they have numbers, less the number. roots[s]: how many there are in strip s. marked[k], of
+ * LB_MARKED: in roots, whether a pixel of the region is marked.
  *
  * P: [1] rows, [2] width, [3] rows a strip, [4] strips, [5] work-items there is work for, [6] most runs a row, [7] 1:
  * pixels that meet at a corner are neighbours, 0: they are not, [8] lb_join: strips of a group; lb_write: rows a
- * work-item.
+ * work-item, [9] rows a plane: planes do not meet.
  */
 static inline int lb_item(__global const int *P)
 {
@@ -61,12 +63,24 @@ static int lb_runs(__global const uchar *restrict m, int width, __global LB_END 
     return n / 2;
 }
 
-/* Joins the runs [c, c_end) of a row with those of the row above, [p, p_end). roots: where a root is one no longer,
- * its strip's number goes down by one; of runs that have no parent yet (is_new) only others do. */
+#ifdef LB_MARKED
+#define LB_TALLY uchar
+#define LB_RESULT uchar
+#define LB_RESULTS uchar16
+#else
+#define LB_TALLY int
+#define LB_RESULT int
+#define LB_RESULTS int16
+#endif
+
+/* Joins the runs [c, c_end) of a row with those of the row above, [p, p_end). tally: with LB_MARKED the marks of runs;
+ * else how many roots each strip has, one less where a root is one no longer. Of runs that have no parent yet (is_new)
+ * none is counted; returns how many more roots there are. */
 static int lb_meet(__global const LB_END *restrict ends, __global int *restrict parent, int2 above, int2 own,
-                   int corner, bool is_new, __global int *restrict roots, int runs_a_strip)
+                   int corner, bool is_new, __global LB_TALLY *restrict tally, int runs_a_strip)
 {
-    int p = above.x, n = 0;
+    int n = 0;
+    int p = above.x;
     for (int c = own.x; c < own.y; c++) {
         const int from = ends[2 * c] - corner, to = ends[2 * c + 1] + corner;
         int root = is_new ? -1 : lb_root(parent, c);
@@ -76,48 +90,85 @@ static int lb_meet(__global const LB_END *restrict ends, __global int *restrict 
             const int other = lb_root(parent, q);
             if (root >= 0 && root != other) {
                 parent[max(root, other)] = min(root, other);
+#ifdef LB_MARKED
+                tally[min(root, other)] |= tally[max(root, other)];
+#else
                 if (is_new)
                     n--;
                 else
-                    roots[max(root, other) / runs_a_strip]--;
+                    tally[max(root, other) / runs_a_strip]--;
+#endif
             }
             root = root < 0 ? other : min(root, other);
         }
         if (!is_new) continue;
         n += root < 0;
         parent[c] = root < 0 ? c : root;
+#ifdef LB_MARKED
+        if (root >= 0) tally[root] |= tally[c];
+#endif
     }
     return n;
 }
 
-__kernel void lb_strips(__global const uchar *restrict mask, __global LB_END *restrict ends,
-                        __global int *restrict parent, __global int2 *restrict rows, __global int *restrict roots,
-                        __global const int *restrict P)
+#ifdef LB_MARKED
+/* Which runs of a row have a pixel that is marked. */
+static void lb_marks(__global const uchar *restrict marks, __global const LB_END *restrict ends, int2 own,
+                     __global uchar *restrict marked)
+{
+    for (int k = own.x; k < own.y; k++) {
+        int x = ends[2 * k];
+        const int end = ends[2 * k + 1];
+        ulong any = 0;
+        for (; x + 8 <= end && !any; x += 8)
+            any = as_ulong(vload8(0, marks + x));
+        for (; x < end && !any; x++)
+            any = marks[x];
+        marked[k] = any != 0;
+    }
+}
+#endif
+
+__kernel void lb_strips(__global const uchar *restrict mask,
+#ifdef LB_MARKED
+                        __global const uchar *restrict marks,
+#endif
+                        __global LB_END *restrict ends, __global int *restrict parent, __global int2 *restrict rows,
+                        __global LB_TALLY *restrict tally, __global const int *restrict P)
 {
     const int strip = lb_item(P), width = P[2], most = P[6];
     if (strip >= P[5]) return;
     const int y0 = strip * P[3], y1 = min(y0 + P[3], P[1]), first = y0 * most;
-    int n = 0;
     int2 above = (int2)(first, first);
+    int n = 0;
     for (int y = y0; y < y1; y++) {
         const int from = above.y;
         const int2 own = (int2)(from, from + lb_runs(mask + (long)y * width, width, ends + 2 * (long)from));
-        n += lb_meet(ends, parent, above, own, P[7], true, roots, 1);
+#ifdef LB_MARKED
+        lb_marks(marks + (long)y * width, ends, own, tally);
+#endif
+        if (y % P[9] == 0) above.x = above.y;
+        n += lb_meet(ends, parent, above, own, P[7], true, tally, 1);
         rows[y] = above = own;
     }
     for (int k = first; k < above.y; k++)
         parent[k] = parent[parent[k]];
-    roots[strip] = n;
+#ifndef LB_MARKED
+    tally[strip] = n;
+#endif
 }
 
 __kernel void lb_join(__global const LB_END *restrict ends, __global int *restrict parent,
-                      __global const int2 *restrict rows, __global int *restrict roots, __global const int *restrict P)
+                      __global const int2 *restrict rows, __global LB_TALLY *restrict tally,
+                      __global const int *restrict P)
 {
     const int item = lb_item(P);
     const long strip = ((long)2 * item + 1) * P[8], y = strip * P[3];
-    if (item < P[5] && strip < P[4]) lb_meet(ends, parent, rows[y - 1], rows[y], P[7], false, roots, P[3] * P[6]);
+    if (item < P[5] && strip < P[4] && y % P[9] != 0)
+        lb_meet(ends, parent, rows[y - 1], rows[y], P[7], false, tally, P[3] * P[6]);
 }
 
+#ifndef LB_MARKED
 __kernel void lb_number(__global int *restrict parent, __global const int2 *restrict rows,
                         __global const int *restrict roots, __global const int *restrict P)
 {
@@ -130,27 +181,46 @@ __kernel void lb_number(__global int *restrict parent, __global const int2 *rest
     for (int k = rows[y0].x; k < rows[y1 - 1].y; k++)
         if (parent[k] == k) parent[k] = -++number;
 }
+#endif
+
+/* Elements [x, end) of a row are value. What lies behind them may be, too: it is written later. Most runs of noise are
+ * one store. */
+static inline int lb_fill(__global LB_RESULT *restrict to, int x, int end, int width, LB_RESULT value)
+{
+    for (; x < end && x + 16 <= width; x += 16)
+        vstore16((LB_RESULTS)(value), 0, to + x);
+    for (; x < end; x++)
+        to[x] = value;
+    return end;
+}
 
 __kernel void lb_write(__global const LB_END *restrict ends, __global const int *restrict parent,
-                       __global const int2 *restrict rows, __global int *restrict result,
-                       __global const int *restrict P)
+                       __global const int2 *restrict rows,
+#ifdef LB_MARKED
+                       __global const uchar *restrict marked,
+#endif
+                       __global LB_RESULT *restrict result, __global const int *restrict P)
 {
     const int item = lb_item(P), width = P[2], y1 = min((item + 1) * P[8], P[1]);
     if (item >= P[5]) return;
     for (int y = item * P[8]; y < y1; y++) {
-        __global int *restrict to = result + (long)y * width;
+        __global LB_RESULT *restrict to = result + (long)y * width;
         int x = 0;
         for (int k = rows[y].x; k < rows[y].y; k++) {
             const int from = ends[2 * k], end = ends[2 * k + 1];
             int number = parent[k];
+#ifdef LB_MARKED
+            while (parent[number] != number)
+                number = parent[number];
+            const LB_RESULT value = marked[number];
+#else
             while (number >= 0)
                 number = parent[number];
-            for (; x < from; x++)
-                to[x] = 0;
-            for (; x < end; x++)
-                to[x] = -number;
+            const LB_RESULT value = -number;
+#endif
+            x = lb_fill(to, x, from, width, 0);
+            x = lb_fill(to, x, end, width, value);
         }
-        for (; x < width; x++)
-            to[x] = 0;
+        lb_fill(to, x, width, width, 0);
     }
 }

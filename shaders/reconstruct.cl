@@ -3,7 +3,7 @@
  * Reconstruction and distances in steps: values spread to neighbours, as their limits allow, until nothing changes.
  * What comes of it does not depend on the order, so strips of rows are swept down and up and then followed from what
  * may still change (Vincent 1993, Morphological grayscale reconstruction in image analysis), each by itself, and then
- * where they meet.
+ * where they meet. Distances (RC_STEPS) are not swept but followed from where they begin, breadth first.
  *
  *     rc_strips    a work-item for each strip of rows
  *     rc_join      what goes on between two groups of strips; a work-item for each pair
@@ -104,6 +104,29 @@ static inline void rc_spread(rc_area *a, int y, int column, int e)
     if (down && right) rc_offer(a, v, own, e + a->n + right);
 }
 
+/* What the elements around it have goes to element e of row y; with only_first no more than one step. */
+static inline void rc_take(rc_area *a, int y, int column, int e, bool only_first)
+{
+    const bool up = y > a->y0 && y % a->plane != 0, down = y + 1 < a->y1 && (y + 1) % a->plane != 0;
+    const int left = column >= a->channels ? a->channels : 0, right = column + a->channels < a->n ? a->channels : 0;
+    const RC_LIMIT own = a->limit[e];
+    const int above = up ? e - a->n : e, below = down ? e + a->n : e;
+    RC_T v = a->v[e];
+    v = RC_OFFER(v, a->v[e - left], own, a->limit[e - left]);
+    v = RC_OFFER(v, a->v[e + right], own, a->limit[e + right]);
+    v = RC_OFFER(v, a->v[above], own, a->limit[above]);
+    v = RC_OFFER(v, a->v[below], own, a->limit[below]);
+    if (a->corners) {
+        v = RC_OFFER(v, a->v[above - left], own, a->limit[above - left]);
+        v = RC_OFFER(v, a->v[above + right], own, a->limit[above + right]);
+        v = RC_OFFER(v, a->v[below - left], own, a->limit[below - left]);
+        v = RC_OFFER(v, a->v[below + right], own, a->limit[below + right]);
+    }
+    if (!rc_differ(v, a->v[e]) || (only_first && v != 1)) return;
+    a->v[e] = v;
+    rc_push(a, e);
+}
+
 static void rc_follow(rc_area *a)
 {
     while (a->head >= 0) {
@@ -139,22 +162,48 @@ static bool rc_is_open(__global const RC_T *row, __global const RC_LIMIT *limit,
     return open;
 }
 
+/* The same where elements left and right of all of them are there: a loop of vectors. */
+static inline bool rc_is_open_within(__global const RC_T *restrict row, __global const RC_LIMIT *restrict limit,
+                                     int above, int below, int n, int channels, const bool corners)
+{
+    int open = 0;
+    for (int e = 0; e < n; e++) {
+        const RC_LIMIT own = limit[e];
+        RC_T v = RC_OFFER(row[e], row[e - channels], own, limit[e - channels]);
+        v = RC_OFFER(v, row[e + channels], own, limit[e + channels]);
+        v = RC_OFFER(v, row[e + above], own, limit[e + above]);
+        v = RC_OFFER(v, row[e + below], own, limit[e + below]);
+        if (corners) {
+            v = RC_OFFER(v, row[e + above - channels], own, limit[e + above - channels]);
+            v = RC_OFFER(v, row[e + above + channels], own, limit[e + above + channels]);
+            v = RC_OFFER(v, row[e + below - channels], own, limit[e + below - channels]);
+            v = RC_OFFER(v, row[e + below + channels], own, limit[e + below + channels]);
+        }
+        open |= rc_differ(v, row[e]);
+    }
+    return open;
+}
+
 enum { RC_CHUNK = 64 };
 
 /* Puts what may still spread into the list. */
-static void rc_find(rc_area *a, int y)
+static void rc_find(rc_area *a, int y, bool only_first)
 {
     const bool up = y > a->y0 && y % a->plane != 0, down = y + 1 < a->y1 && (y + 1) % a->plane != 0;
     const long first = (long)y * a->n;
     const int above = up ? -a->n : 0, below = down ? a->n : 0;
     for (int from = 0; from < a->n; from += RC_CHUNK) {
         const int2 range = (int2)(from, min(from + RC_CHUNK, a->n));
-        if (!rc_is_open(a->v + first, a->limit + first, above, below, range, a->n, a->channels, a->corners)) continue;
-        for (int e = max(range.x - a->channels, 0); e < min(range.y + a->channels, a->n); e++) {
-            rc_spread(a, y, e, (int)first + e);
-            if (up) rc_spread(a, y - 1, e, (int)first - a->n + e);
-            if (down) rc_spread(a, y + 1, e, (int)first + a->n + e);
-        }
+        __global const RC_T *row = a->v + first;
+        __global const RC_LIMIT *limit = a->limit + first;
+        const bool is_end = from < a->channels || from + RC_CHUNK + a->channels > a->n;
+        const bool is_open =
+            is_end         ? rc_is_open(row, limit, above, below, range, a->n, a->channels, a->corners)
+            : a->corners ? rc_is_open_within(row + from, limit + from, above, below, RC_CHUNK, a->channels, true)
+                         : rc_is_open_within(row + from, limit + from, above, below, RC_CHUNK, a->channels, false);
+        if (!is_open) continue;
+        for (int e = range.x; e < range.y; e++)
+            rc_take(a, y, e, (int)first + e, only_first);
     }
 }
 
@@ -179,9 +228,17 @@ __kernel void rc_strips(__global const RC_FROM *restrict from, __global const RC
             row[e] = RC_START(from[first + e], limit[first + e]);
         for (int e = 0; e < a.n; e++)
             next[first + e] = 0;
+#ifndef RC_STEPS
         if (y > a.y0 && y % a.plane != 0) rc_across(row, limit + first, -a.n, a.n, a.channels, a.corners);
         rc_along(row, limit + first, a.n, a.channels);
+#endif
     }
+#ifdef RC_STEPS
+    /* All that are one step away are in the list before any that is two: each element is reached once. */
+    for (int y = a.y0; y < a.y1; y++)
+        rc_find(&a, y, true);
+    rc_follow(&a);
+#else
     for (int y = a.y1 - 1; y >= a.y0; y--) {
         const long first = (long)y * a.n;
         __global RC_T *row = v + first;
@@ -190,9 +247,10 @@ __kernel void rc_strips(__global const RC_FROM *restrict from, __global const RC
         rc_back(row, limit + first, a.n, a.channels);
     }
     for (int y = a.y0; y < a.y1; y++) {
-        rc_find(&a, y);
+        rc_find(&a, y, false);
         rc_follow(&a);
     }
+#endif
 }
 
 __kernel void rc_join(__global const RC_LIMIT *restrict limit, __global RC_T *v, __global int *next,
@@ -205,6 +263,6 @@ __kernel void rc_join(__global const RC_LIMIT *restrict limit, __global RC_T *v,
     a.y0 = first * P[5];
     a.y1 = min((first + 2 * P[9]) * P[5], (long)P[1]);
     for (int y = middle - 1; y <= middle; y++)
-        rc_find(&a, y);
+        rc_find(&a, y, false);
     rc_follow(&a);
 }

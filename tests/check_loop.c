@@ -164,6 +164,21 @@ START_TEST(a_loop_that_no_step_changes_is_run_once)
 }
 END_TEST
 
+START_TEST(what_has_kernels_of_its_own_is_run_once)
+{
+    float got[3];
+    imgpar_counters did = run("iterate($1, 300, p -> p * 0.5 + (sort($1 * 0, axis=1) + 2))", got, 3);
+    for (int e = 0; e < 3; e++) /* p / 2 + 2 */
+        ck_assert_float_eq(got[e], 4);
+    if (has_device) ck_assert_uint_le(did.kernels, 300 + 20);
+    /* this one is changed */
+    did = run("iterate($1, 40, p -> sort(p * 0, axis=1) + 2)", got, 3);
+    for (int e = 0; e < 3; e++)
+        ck_assert_float_eq(got[e], 2);
+    if (has_device) ck_assert_uint_ge(did.kernels, 2 * 40);
+}
+END_TEST
+
 START_TEST(a_loop_decodes_a_file_once)
 {
     static const char file[] = "P5 2 1 255\n\x01\x03";
@@ -441,6 +456,7 @@ int main(void)
     tcase_add_test(c, a_step_may_choose_by_what_it_carries);
     tcase_add_test(c, a_loop_is_run_once_wherever_its_value_is_used);
     tcase_add_test(c, a_loop_that_no_step_changes_is_run_once);
+    tcase_add_test(c, what_has_kernels_of_its_own_is_run_once);
     tcase_add_test(c, a_loop_decodes_a_file_once);
     tcase_add_test(c, steps_that_wait_for_memory_are_taken_together);
     tcase_add_test(c, steps_of_loops_are_explained);

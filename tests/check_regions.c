@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Distances from the zeros of masks and numbers of regions (ops/regions.def) against searches and floods: on the
- * device, as kernels for GPUs (schedule=pixels) and by the interpreter. */
+/* Distances from the zeros of masks, numbers and measures of regions, what is reached in masks and pictures
+ * (ops/regions.def) against searches and floods: on the device, as kernels for GPUs (schedule=pixels) and by the
+ * interpreter. */
 #include "written.h"
 
 #include <check.h>
@@ -158,6 +159,42 @@ START_TEST(regions_of_many_strips) /* _i: the mask, and the connectivity */
 }
 END_TEST
 
+/* Labels of noise, some of them none's; of one row and one column, too; more of them than there are elements. */
+static const struct {
+    int64_t h, w;
+    int kinds, most;
+} labellings[] = { { H, W, 400, 300 }, { H, W, 3, 2 }, { 1, 90, 7, 9 },       { 90, 1, 7, 9 },
+                   { 1, 1, 1, 1 },     { 1, 1, 1, 3 }, { 40, 50, 5000, 7000 } };
+
+START_TEST(regions_are_where_their_elements_are)
+{
+    const int64_t h = labellings[_i].h, w = labellings[_i].w, most = labellings[_i].most;
+    char text[64];
+    picture m = written_levels(IMGPAR_I32, h, w, 1, 9), want = picture_new(IMGPAR_F64, most, 7, 1);
+    for (int64_t y = 0; y < h; y++)
+        for (int64_t x = 0; x < w; x++) {
+            real *v = picture_at(&m, y, x, 0);
+            *v = (int64_t)(fabsl(*v) + (real)(y * 7 + x / 5)) % labellings[_i].kinds + (h * w == 1);
+            if (*v < 1 || *v > most) continue;
+            real *r = picture_at(&want, (int64_t)*v - 1, 0, 0);
+            const bool is_first = r[0]++ == 0;
+            r[1] += y;
+            r[2] += x;
+            r[3] = is_first ? y : r[3];
+            r[4] = is_first || r[4] > x ? x : r[4];
+            r[5] = y;
+            r[6] = r[6] > x ? r[6] : x;
+        }
+    for (int64_t k = 0; k < most; k++)
+        for (int c = 1; c < 3; c++)
+            want.v[k * 7 + c] = (double)want.v[k * 7 + c] / (double)want.v[k * 7];
+    snprintf(text, sizeof text, "regions($1, %d)", (int)most);
+    expect(text, &m, &want);
+    picture_free(&m);
+    picture_free(&want);
+}
+END_TEST
+
 /* Steps along equal elements from each element whose number is a multiple of 7001. */
 START_TEST(steps_along_what_is_equal) /* _i: the mask, and the connectivity */
 {
@@ -252,6 +289,54 @@ START_TEST(what_is_reached_across_strips) /* _i: the dtype, connectivity, method
 }
 END_TEST
 
+/* Of the regions of m within rows [y0, y1) those that have a mark, 1 in `want`: every 701st pixel is one. */
+static void mark_regions(const picture *m, int64_t y0, int64_t y1, int connectivity, picture *want)
+{
+    static bool is_marked[H * W + 1];
+    picture part = picture_new(IMGPAR_U8, H, W, 1);
+    for (int64_t k = y0 * W; k < y1 * W; k++)
+        part.v[k] = m->v[k] != 0;
+    picture l = labelled(&part, connectivity);
+    memset(is_marked, 0, sizeof is_marked);
+    for (int64_t k = y0 * W; k < y1 * W; k++)
+        if (k % 701 == 0) is_marked[(int)l.v[k]] = true;
+    for (int64_t k = y0 * W; k < y1 * W; k++)
+        want->v[k] = l.v[k] > 0 && is_marked[(int)l.v[k]];
+    picture_free(&part);
+    picture_free(&l);
+}
+
+START_TEST(masks_are_reached_by_regions) /* _i: the mask, connectivity, planes */
+{
+    enum { PLANE = 70 };
+    char text[400];
+    const int connectivity = _i % 2 ? 4 : 8;
+    const bool is_volume = _i / 2 % 2;
+    const int64_t rows = is_volume ? 3 * PLANE : H;
+    picture m = winding(_i / 4), all = picture_new(IMGPAR_U8, H, W, 1), want = picture_new(IMGPAR_U8, rows, W, 1);
+    for (int64_t y = 0; y < rows; y += is_volume ? PLANE : H)
+        mark_regions(&m, y, y + (is_volume ? PLANE : H), connectivity, &all);
+    memcpy(want.v, all.v, (size_t)picture_count(&want) * sizeof *want.v);
+    static const char *const as[] = { /* bytes, bits, and what shrinks; numbers that are no masks for all one knows */
+                                      "reconstruct(cast(m && n, u8), cast(m, u8), connectivity=near)",
+                                      "cast(reconstruct(m && n, m, connectivity=near), u8)",
+                                      "cast(1 - reconstruct(cast(!(m && n), u8), cast(!m, u8), connectivity=near, "
+                                      "method=erosion), u8)",
+                                      "cast(reconstruct(cast(m && n, i16), cast(m, i16), connectivity=near), u8)"
+    };
+    for (size_t k = 0; k < sizeof as / sizeof *as; k++) {
+        snprintf(text, sizeof text,
+                 "fn of(p) = reshape(slice(p, 0, %d), [%d %d %d])\nm = of(reshape($1, [%d %d])) != 0\n"
+                 "n = of(make(%d, %d, (y * %d + x) %% 701 == 0))\nnear = %d\n%s",
+                 (int)rows, is_volume ? 3 : 1, (int)rows / (is_volume ? 3 : 1), W, H, W, W, H, W, connectivity, as[k]);
+        expect(text, &m, &want);
+    }
+    picture *const pictures[] = { &m, &all, &want };
+    for (size_t k = 0; k < sizeof pictures / sizeof *pictures; k++)
+        picture_free(pictures[k]);
+}
+END_TEST
+
 /* ---- small arrays, errors ------------------------------------------------------------------------------------- */
 
 /* What texts of small arrays give, as print() writes it. */
@@ -273,6 +358,18 @@ static const struct {
       "[1 1 0 1; 0 0 1 0]" },
     { "reconstruct(numbers([2.5 0 0], dtype=f16), numbers([3 1.5 2]))", "[2.5 1.5 1.5]" },
     { "reconstruct(zeros([0 3]), zeros([0 3]))", "[]" },
+    { "reconstruct(numbers([1], dtype=bool), numbers([1], dtype=bool))", "true" },
+    { "reconstruct(numbers([1], dtype=bool), numbers([0], dtype=bool))", "false" },
+    { "m = numbers([1; 1; 0; 1]) > 0\nreconstruct(numbers([0; 1; 1; 0]) > 0, m)", "[1; 1; 0; 0]" },
+    { "m = numbers([1 1 1 0 1 1]) > 0\nreconstruct(numbers([0 0 1 1 0 0]) > 0, m)", "[1 1 1 0 0 0]" },
+    { "m = ones([2 70]) > 0\nall(reconstruct(make(70, 2, x + y == 70), m))", "true" },
+    { "m = ones([2 70]) > 0\nany(reconstruct(m, m && false))", "false" },
+    { "m = ones([3 3]) > 0\nany(reconstruct(m && false, m))", "false" },
+    { "m = numbers([0 1 1; 0 1 0]) > 0\nreconstruct(m || numbers([1 0 0; 0 0 1]) > 0, m, method=erosion)",
+      "[0 1 1; 0 1 1]" },
+    /* channels by themselves */
+    { "reconstruct(fill(3, 1, [1 0 1], channels=3) > 0, fill(3, 1, [1 1 0], channels=3) > 0)",
+      "[[1 0 0; 1 0 0; 1 0 0]]" },
     { "labels(numbers([3 0 -1], dtype=i16) * ones([1 3]))", "[1 0 2]" },
 };
 
@@ -300,8 +397,10 @@ int main(void)
     TCase *tc = written_case();
     tcase_add_loop_test(tc, distances_are_those_of_a_search, 0, N_SHAPES);
     tcase_add_loop_test(tc, regions_of_many_strips, 0, 2 * N_MASKS);
+    tcase_add_loop_test(tc, regions_are_where_their_elements_are, 0, (int)(sizeof labellings / sizeof *labellings));
     tcase_add_loop_test(tc, steps_along_what_is_equal, 0, 2 * N_MASKS);
     tcase_add_loop_test(tc, what_is_reached_across_strips, 0, 48);
+    tcase_add_loop_test(tc, masks_are_reached_by_regions, 0, 4 * N_MASKS);
     tcase_add_loop_test(tc, small_arrays, 0, (int)(sizeof small / sizeof *small));
     tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));
     return written_run("regions", tc);

@@ -758,7 +758,7 @@ START_TEST(every_written_row_is_tested)
         "logsumexp trapezoid unit standardize smoothstep interp kron cov cdist rms nansum nanmean rmse "
         "cosine_similarity iou dice centroid colorfulness noise_level "
         /* check_written_regions */
-        "group_sum group_count group_mean group_min group_max labels reconstruct fill_holes clear_border regions "
+        "group_sum group_count group_mean group_min group_max labels reconstruct fill_holes clear_border "
         /* check_written_masks */
         "regional_maxima regional_minima h_maxima h_minima peaks watershed remove_small largest_region skeleton thin "
         /* check_written_features */

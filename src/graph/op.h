@@ -25,7 +25,8 @@ enum {
     IP_OP_COMPLEX = 32,    /* computes with complex64; the others refuse it */
     /* linear in each of its inputs that may be complex64: made of the parts (ops/complex_linear.c) */
     IP_OP_LINEAR = 64,
-    IP_OP_BRANCH = 128 /* input 0 tells which of the others is the value; where it is one number: run/branches.c */
+    IP_OP_BRANCH = 128, /* input 0 tells which of the others is the value; where it is one number: run/branches.c */
+    IP_OP_APART = 256   /* has kernels of its own (ir/opaque.h): what it computes is in memory, whoever reads it */
 };
 /* What info.takes_complex is. */
 #define IP_OP_TAKES_COMPLEX(flags) (((flags) & (IP_OP_COMPLEX | IP_OP_LINEAR)) != 0)

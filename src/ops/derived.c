@@ -246,6 +246,32 @@ static imgpar_array *at_place(ip_making *m, imgpar_array *sorted, double place)
     return ip_make(m, "cast", 2, (ip_arg[]){ ip_arg_array(taken), word("dtype", ip_dtype(real)->name) });
 }
 
+/* Of levels it is enough to count them: the largest that a dtype may have. 0: such elements are sorted. */
+static double top_level(imgpar_dtype dtype)
+{
+    return dtype == IMGPAR_U8 ? UINT8_MAX : dtype == IMGPAR_U16 ? UINT16_MAX : 0;
+}
+
+/* How many elements have a level or one below it, from 0 to top. */
+static imgpar_array *counted(ip_making *m, double top)
+{
+    imgpar_array *flat = ip_make_flat(m, m->call->inputs[0]);
+    const ip_arg bins = { .name = "bins", .kind = IP_ARG_NUMBER, .number = top + 1 },
+                 lo = { .name = "lo", .kind = IP_ARG_NUMBER, .number = 0 },
+                 hi = { .name = "hi", .kind = IP_ARG_NUMBER, .number = top + 1 };
+    imgpar_array *counts = ip_make(m, "histogram", 4, (ip_arg[]){ ip_arg_array(flat), bins, lo, hi });
+    return ip_make(m, "cumsum", 2, (ip_arg[]){ ip_arg_array(counts), option("axis", -1) });
+}
+
+/* The element at one place of the order, as floats: as many levels are below it as have no more elements up to them. */
+static imgpar_array *at_count(ip_making *m, imgpar_array *counts, double place)
+{
+    const imgpar_dtype real = ip_float_for(m->call->inputs[0]->type.dtype);
+    imgpar_array *below = ip_make_pair(m, "le", counts, ip_make_number(m, place));
+    return ip_make(m, "cast", 2,
+                   (ip_arg[]){ ip_arg_array(ip_make_of(m, "sum", below)), word("dtype", ip_dtype(real)->name) });
+}
+
 /* Equal elements are not subtracted: they may be infinite. */
 imgpar_array *ip_expand_percentile(const imgpar_array *call)
 {
@@ -255,11 +281,13 @@ imgpar_array *ip_expand_percentile(const imgpar_array *call)
     double extents[IP_MAX_AXES] = { 1 };
     unsigned axes;
     ip_axes_of(call, "axis", a->rank, &axes, &ignored);
-    imgpar_array *sorted = in_order(&m, axes);
+    const bool counts = top_level(a->dtype) > 0 && n_folded(a, axes) == (double)ip_type_count(a);
+    imgpar_array *from = counts ? counted(&m, top_level(a->dtype)) : in_order(&m, axes);
+    imgpar_array *(*at)(ip_making *, imgpar_array *, double) = counts ? at_count : at_place;
     const double h = ip_param_number(call, "p") * (n_folded(a, axes) - 1) / 100, between = h - floor(h);
-    imgpar_array *value = at_place(&m, sorted, floor(h));
+    imgpar_array *value = at(&m, from, floor(h));
     if (between > 0) {
-        imgpar_array *lo = value, *hi = at_place(&m, sorted, floor(h) + 1);
+        imgpar_array *lo = value, *hi = at(&m, from, floor(h) + 1);
         imgpar_array *step = ip_make_pair(&m, "times", ip_make_pair(&m, "minus", hi, lo), ip_make_number(&m, between));
         value = ip_make(&m, "select", 3,
                         (ip_arg[]){ ip_arg_array(ip_make_pair(&m, "eq", hi, lo)), ip_arg_array(lo),
@@ -367,9 +395,7 @@ imgpar_status ip_check_alike(const imgpar_array *node, ip_error *err)
     return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, which is no image", name, ip_type_text(a, text_a));
 }
 
-/* The first input is an image of one channel, or of two of which the second is alpha; another has its height and width,
- * and one channel. */
-static imgpar_status check_one_channel(const imgpar_array *node, ip_error *err)
+imgpar_status ip_check_one_channel(const imgpar_array *node, ip_error *err)
 {
     const imgpar_op_info *info = &node->op->info;
     const ip_type *a = &node->inputs[0]->type;
@@ -669,7 +695,7 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
         return err->status;
     case IP_NEEDS_ONE_SHAPE: return ip_check_one_shape(node, err);
     case IP_NEEDS_ALIKE: return ip_check_alike(node, err);
-    case IP_NEEDS_ONE_CHANNEL: return check_one_channel(node, err);
+    case IP_NEEDS_ONE_CHANNEL: return ip_check_one_channel(node, err);
     case IP_NEEDS_TWO_IMAGES:
         if (!ip_check_alike(node, err)) break;
         return err->status;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of the regions of a mask on the host: a forest of pixels, each below one of its region that comes before it,
- * as shaders/labels.cl has of runs. */
+/* Numbers of the regions of a mask, and which of them are marked, on the host: a forest of pixels, each below one of
+ * its region that comes before it, as shaders/labels.cl has of runs. */
 #include "ops/regions.h"
+
+#include "base/alloc.h"
 
 /* The first pixel of k's region that is known; what leads there is shortened. */
 static int32_t root_of(int32_t *before, int32_t k)
@@ -20,26 +22,56 @@ static void join(int32_t *before, int32_t a, int32_t b)
     before[a > b ? a : b] = a > b ? b : a;
 }
 
-imgpar_status ip_labels_compute(const ip_opaque *o, const void *const *in, void *out, ip_opaque_ask ask, void *user)
+/* before[k]: a pixel of k's region that is not behind it, by a path of such to the first; k itself where mask is 0. */
+static imgpar_status grow(const ip_opaque *o, const unsigned char *mask, int32_t *before, ip_opaque_ask ask, void *user)
 {
     const int32_t height = (int32_t)o->sizes[IP_LABELS_HEIGHT], width = (int32_t)o->sizes[IP_LABELS_WIDTH];
     const bool corners = o->sizes[IP_LABELS_CONNECTIVITY] == 8;
-    const unsigned char *mask = in[0];
-    int32_t *label = out, n = 0; /* pixels before, until they are numbers */
     imgpar_status st = IMGPAR_OK;
     for (int32_t y = 0; !st && y < height; y++) {
         for (int32_t x = 0; x < width; x++) {
             const int32_t k = y * width + x;
-            label[k] = k;
+            before[k] = k;
             if (!mask[k]) continue;
-            if (x > 0 && mask[k - 1]) join(label, k - 1, k);
-            if (y > 0 && mask[k - width]) join(label, k - width, k);
-            if (y > 0 && corners && x > 0 && mask[k - width - 1]) join(label, k - width - 1, k);
-            if (y > 0 && corners && x < width - 1 && mask[k - width + 1]) join(label, k - width + 1, k);
+            if (x > 0 && mask[k - 1]) join(before, k - 1, k);
+            if (y > 0 && mask[k - width]) join(before, k - width, k);
+            if (y > 0 && corners && x > 0 && mask[k - width - 1]) join(before, k - width - 1, k);
+            if (y > 0 && corners && x < width - 1 && mask[k - width + 1]) join(before, k - width + 1, k);
         }
         st = ask(user);
     }
-    for (int32_t k = 0; !st && k < height * width; k++) /* those before k are numbers already */
+    return st;
+}
+
+imgpar_status ip_labels_compute(const ip_opaque *o, const void *const *in, void *out, ip_opaque_ask ask, void *user)
+{
+    const int32_t count = (int32_t)(o->sizes[IP_LABELS_HEIGHT] * o->sizes[IP_LABELS_WIDTH]);
+    const unsigned char *mask = in[0];
+    int32_t *label = out, n = 0; /* pixels before, until they are numbers */
+    imgpar_status st = grow(o, mask, label, ask, user);
+    for (int32_t k = 0; !st && k < count; k++) /* those before k are numbers already */
         label[k] = !mask[k] ? 0 : label[k] == k ? ++n : label[label[k]];
+    return st;
+}
+
+imgpar_status ip_labels_compute_marked(const ip_opaque *o, const void *const *in, void *out, ip_opaque_ask ask,
+                                       void *user)
+{
+    const int32_t count = (int32_t)(o->sizes[IP_LABELS_HEIGHT] * o->sizes[IP_LABELS_WIDTH]);
+    int32_t *before = ip_alloc_array((size_t)count, sizeof *before);
+    imgpar_status st = before ? IMGPAR_OK : IMGPAR_E_HOST_MEMORY;
+    for (int64_t z = 0; !st && z < o->sizes[IP_LABELS_PLANES]; z++) {
+        const unsigned char *mask = (const unsigned char *)in[0] + z * count,
+                            *marks = (const unsigned char *)in[1] + z * count;
+        unsigned char *is_marked = (unsigned char *)out + z * count;
+        st = grow(o, mask, before, ask, user);
+        for (int32_t k = 0; !st && k < count; k++)
+            is_marked[k] = 0;
+        for (int32_t k = 0; !st && k < count; k++)
+            if (mask[k] && marks[k]) is_marked[root_of(before, k)] = 1;
+        for (int32_t k = 0; !st && k < count; k++) /* the first ones come first */
+            is_marked[k] = is_marked[root_of(before, k)];
+    }
+    ip_free(before);
     return st;
 }

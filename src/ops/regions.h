@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Masks and their regions: what the lowering of distances, labels and reconstruction (stages_distance.c,
- * stages_labels.c, stages_reconstruct.c) shares with what they mean on the host (reference_*.c of the same names). */
+/* Masks and their regions: what the lowering of distances, labels, measures of regions and reconstruction
+ * (stages_distance.c, stages_labels.c, stages_regions.c, stages_reconstruct.c) shares with what they mean on the host
+ * (reference_*.c of the same names). */
 #ifndef IP_OPS_REGIONS_H
 #define IP_OPS_REGIONS_H
 
@@ -19,11 +20,35 @@ enum { IP_DISTANCE_DEPTH, IP_DISTANCE_HEIGHT, IP_DISTANCE_WIDTH, IP_DISTANCE_WAN
 imgpar_status ip_distance_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
                                   void *user);
 
-/* The same of labels, of a stage [1, height, width, 1]. END_BYTES: of an end of a run. */
-enum { IP_LABELS_HEIGHT, IP_LABELS_WIDTH, IP_LABELS_CONNECTIVITY, IP_LABELS_END_BYTES };
+/* The same of labels, of a stage [1, height, width, 1], and of marked regions, of planes. END_BYTES: of an end of a
+ * run. */
+enum { IP_LABELS_PLANES, IP_LABELS_HEIGHT, IP_LABELS_WIDTH, IP_LABELS_CONNECTIVITY, IP_LABELS_END_BYTES };
 
 imgpar_status ip_labels_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
                                 void *user);
+imgpar_status ip_labels_compute_marked(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
+                                       void *user);
+
+/* The regions of a mask, u8 of 0 and 1, that have a pixel in marks, of its kind: a stage of u8. */
+bool ip_can_mark_regions(const ip_stage *mask);
+ip_stage *ip_stage_marked_regions(ip_lower *l, ip_stage *mask, ip_stage *marks, int64_t connectivity);
+
+/* The same of measures of regions, of a stage [1, height, width, 1] of labels; and what stands in the result for each,
+ * as shaders/regions.cl has it. */
+enum { IP_REGIONS_HEIGHT, IP_REGIONS_WIDTH, IP_REGIONS_LABELS };
+enum {
+    IP_REGIONS_COUNT,
+    IP_REGIONS_SUM_Y,
+    IP_REGIONS_SUM_X,
+    IP_REGIONS_MIN_Y,
+    IP_REGIONS_MIN_X,
+    IP_REGIONS_MAX_Y,
+    IP_REGIONS_MAX_X,
+    IP_REGIONS_N_FIELDS
+};
+
+imgpar_status ip_regions_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
+                                 void *user);
 
 /* The same of a reconstruction, or of steps. WHAT: an ip_reconstruct. */
 enum { IP_RECONSTRUCT_CONNECTIVITY, IP_RECONSTRUCT_WHAT };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of the regions of a mask: an opaque stage over the mask as bytes (shaders/labels.cl). */
+/* Numbers of the regions of a mask, and which of them are reached from another one: opaque stages over masks as bytes
+ * (shaders/labels.cl). */
 #include "ops/infer.h"
 #include "ops/regions.h"
 
@@ -21,9 +22,9 @@ static void reads(const ip_opaque *o, int input, const ip_region *result, ip_reg
 }
 
 typedef struct division {
-    int64_t height, width, most; /* runs a row */
-    int64_t rows, strips;        /* of a strip */
-    int joins;                   /* until all strips are one group */
+    int64_t height, plane, width, most; /* rows, rows a plane; runs a row */
+    int64_t rows, strips;               /* of a strip */
+    int joins;                          /* until all strips are one group */
 } division;
 
 static division divide(const ip_opaque_call *call)
@@ -31,7 +32,9 @@ static division divide(const ip_opaque_call *call)
     const int64_t *s = call->opaque->sizes;
     const bool cpu = call->device.is_cpu;
     const int64_t items = (int64_t)call->device.compute_units * (cpu ? CPU_ITEMS : GPU_ITEMS);
-    division d = { .height = s[IP_LABELS_HEIGHT], .width = s[IP_LABELS_WIDTH] };
+    division d = { .height = s[IP_LABELS_PLANES] * s[IP_LABELS_HEIGHT],
+                   .plane = s[IP_LABELS_HEIGHT],
+                   .width = s[IP_LABELS_WIDTH] };
     d.most = d.width / 2 + 1;
     d.rows = ip_max(ip_ceil_div(d.height, items), cpu ? CPU_ROWS : GPU_ROWS);
     d.strips = ip_ceil_div(d.height, d.rows);
@@ -40,7 +43,9 @@ static division divide(const ip_opaque_call *call)
     return d;
 }
 
-enum { ENDS = IP_BUFFER_SCRATCH, PARENTS, ROWS, ROOTS };
+static bool is_marked(const ip_opaque *o) { return o->n_inputs == 2; }
+
+enum { ENDS = IP_BUFFER_SCRATCH, PARENTS, ROWS, ROOTS }; /* roots: with marks the runs' */
 
 static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH])
 {
@@ -49,27 +54,34 @@ static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH
     bytes[ENDS - IP_BUFFER_SCRATCH] = runs * 2 * (uint64_t)call->opaque->sizes[IP_LABELS_END_BYTES];
     bytes[PARENTS - IP_BUFFER_SCRATCH] = runs * 4;
     bytes[ROWS - IP_BUFFER_SCRATCH] = (uint64_t)d.height * 8;
-    bytes[ROOTS - IP_BUFFER_SCRATCH] = (uint64_t)d.strips * 4;
+    bytes[ROOTS - IP_BUFFER_SCRATCH] = is_marked(call->opaque) ? runs : (uint64_t)d.strips * 4;
 }
 
 static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
 {
     static const struct {
         const char *kernel;
-        int n_buffers, buffers[5];
+        int n_buffers, buffers[6];
     } kernels[] = {
         { "lb_strips", 5, { IP_BUFFER_INPUT, ENDS, PARENTS, ROWS, ROOTS } },
         { "lb_join", 4, { ENDS, PARENTS, ROWS, ROOTS } },
         { "lb_number", 3, { PARENTS, ROWS, ROOTS } },
         { "lb_write", 4, { ENDS, PARENTS, ROWS, IP_BUFFER_RESULT } },
+        { "lb_strips", 6, { IP_BUFFER_INPUT, IP_BUFFER_INPUT + 1, ENDS, PARENTS, ROWS, ROOTS } },
+        { "lb_write", 5, { ENDS, PARENTS, ROWS, ROOTS, IP_BUFFER_RESULT } },
     };
-    enum { STRIPS, JOIN, NUMBER, WRITE };
+    enum { STRIPS, JOIN, NUMBER, WRITE, STRIPS_MARKED, WRITE_MARKED };
     const division d = divide(call);
+    const bool marked = is_marked(call->opaque);
     const int64_t group_of_strips = step > 0 && step <= d.joins ? INT64_C(1) << (step - 1) : 0;
-    const int which = step == 0 ? STRIPS : step <= d.joins ? JOIN : step == d.joins + 1 ? NUMBER : WRITE;
+    const int which = step == 0             ? marked ? STRIPS_MARKED : STRIPS
+                      : step <= d.joins     ? JOIN
+                      : marked              ? WRITE_MARKED
+                      : step == d.joins + 1 ? NUMBER
+                                            : WRITE;
     const int64_t items = which == JOIN ? ip_ceil_div(d.strips, 2 * group_of_strips) : d.strips;
     const int64_t group = call->device.is_cpu ? 1 : GPU_GROUP;
-    if (step > d.joins + 2) return false;
+    if (step > d.joins + (marked ? 1 : 2)) return false;
     out->kernel = kernels[which].kernel;
     out->n_buffers = kernels[which].n_buffers;
     for (int k = 0; k < out->n_buffers; k++)
@@ -82,7 +94,8 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
                            (int)items,
                            (int)d.most,
                            call->opaque->sizes[IP_LABELS_CONNECTIVITY] == 8,
-                           (int)(which == JOIN ? group_of_strips : d.rows) };
+                           (int)(which == JOIN ? group_of_strips : d.rows),
+                           (int)d.plane };
     out->n_params = sizeof params / sizeof *params;
     for (int k = 1; k < out->n_params; k++)
         out->params[k] = params[k];
@@ -98,7 +111,14 @@ static const ip_opaque_kind kind = { .name = "labels",
                                      .reads = reads,
                                      .scratch = scratch,
                                      .step = step,
-                                     .compute = ip_labels_compute };
+                                     .compute = ip_labels_compute },
+                            kind_marked = { .name = "reconstruct",
+                                            .shader = "labels",
+                                            .widen = widen,
+                                            .reads = reads,
+                                            .scratch = scratch,
+                                            .step = step,
+                                            .compute = ip_labels_compute_marked };
 
 imgpar_status ip_infer_labels(imgpar_array *node, ip_error *err)
 {
@@ -114,18 +134,45 @@ imgpar_status ip_infer_labels(imgpar_array *node, ip_error *err)
     return st;
 }
 
+static bool has_too_many_runs(const ip_stage *mask)
+{
+    return mask->dims[0] * mask->dims[1] * (mask->dims[2] / 2 + 1) > INT32_MAX / 2;
+}
+
+static void fill_in_sizes(ip_opaque *o, const ip_stage *mask, int64_t connectivity)
+{
+    o->sizes[IP_LABELS_PLANES] = mask->dims[0];
+    o->sizes[IP_LABELS_HEIGHT] = mask->dims[1];
+    o->sizes[IP_LABELS_WIDTH] = mask->dims[2];
+    o->sizes[IP_LABELS_CONNECTIVITY] = connectivity;
+    o->sizes[IP_LABELS_END_BYTES] = mask->dims[2] > UINT16_MAX ? 4 : 2;
+}
+
 ip_stage *ip_stages_labels(ip_lower *l)
 {
     ip_stage *mask = ip_lower_mask(l);
     if (!mask) return NULL;
-    const int64_t height = mask->dims[1], width = mask->dims[2];
-    const bool is_wide = width > UINT16_MAX;
-    if (height * (width / 2 + 1) > INT32_MAX / 2) return ip_lower_fail(l, IMGPAR_E_LIMIT, "too large a mask");
+    if (has_too_many_runs(mask)) return ip_lower_fail(l, IMGPAR_E_LIMIT, "too large a mask");
     ip_opaque o = { .kind = &kind,
-                    .defines = is_wide ? "#define LB_END int\n" : "#define LB_END ushort\n",
+                    .defines = mask->dims[2] > UINT16_MAX ? "#define LB_END int\n" : "#define LB_END ushort\n",
                     .dtype = IMGPAR_I32,
                     .n_inputs = 1,
-                    .inputs = { mask },
-                    .sizes = { height, width, (int64_t)ip_param_number(l->node, "connectivity"), is_wide ? 4 : 2 } };
+                    .inputs = { mask } };
+    fill_in_sizes(&o, mask, (int64_t)ip_param_number(l->node, "connectivity"));
     return ip_stage_opaque(l->ir, &o, IMGPAR_I32, l->dims, l->node);
+}
+
+bool ip_can_mark_regions(const ip_stage *mask) { return mask->dims[3] == 1 && !has_too_many_runs(mask); }
+
+ip_stage *ip_stage_marked_regions(ip_lower *l, ip_stage *mask, ip_stage *marks, int64_t connectivity)
+{
+    ip_opaque o = { .kind = &kind_marked,
+                    .variant = "runs",
+                    .defines = mask->dims[2] > UINT16_MAX ? "#define LB_MARKED\n#define LB_END int\n"
+                                                          : "#define LB_MARKED\n#define LB_END ushort\n",
+                    .dtype = IMGPAR_U8,
+                    .n_inputs = 2,
+                    .inputs = { mask, marks } };
+    fill_in_sizes(&o, mask, connectivity);
+    return ip_stage_opaque(l->ir, &o, IMGPAR_U8, mask->dims, l->node);
 }

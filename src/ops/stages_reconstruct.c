@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reconstruction of one picture within another, and steps along equal values: an opaque stage over both
- * (shaders/reconstruct.cl). */
+ * (shaders/reconstruct.cl). Of a mask's regions those are looked for that are marked (stages_labels.c). */
 #include "ops/infer.h"
 #include "ops/regions.h"
 
@@ -86,6 +86,12 @@ static const ip_opaque_kind kind = { .name = "reconstruct",
                                      .step = step,
                                      .compute = ip_reconstruct_compute };
 
+/* Whether its elements are known to be 0 and 1 alone. */
+static bool is_of_bits(const imgpar_array *a)
+{
+    return a->type.dtype == IMGPAR_BOOL || (!ip_dtype(a->type.dtype)->is_float && a->range.lo >= 0 && a->range.hi <= 1);
+}
+
 imgpar_status ip_infer_reconstruct(imgpar_array *node, ip_error *err)
 {
     const bool counts = node->op->variant == IP_RECONSTRUCT_STEPS;
@@ -101,6 +107,7 @@ imgpar_status ip_infer_reconstruct(imgpar_array *node, ip_error *err)
         node->type.is_mask = false;
     }
     node->range = ip_range_of(node->type.dtype);
+    if (!counts && is_of_bits(node->inputs[0]) && is_of_bits(node->inputs[1])) node->range = (ip_range){ 0, 1 };
     return IMGPAR_OK;
 }
 
@@ -109,9 +116,9 @@ imgpar_status ip_infer_reconstruct(imgpar_array *node, ip_error *err)
     "#define RC_T " #T "\n#define RC_FROM " #T "\n#define RC_LIMIT " #T "\n" \
     "#define RC_START(from, limit) rc_zero(" #NEAR "(from, limit))\n"        \
     "#define RC_OFFER(own, v, limit, other) " #NEAR "(" #FAR "(own, v), limit)\n"
-#define STEPS(T)                                                         \
-    "#define RC_T int\n#define RC_FROM uchar\n#define RC_LIMIT " #T "\n" \
-    "#define RC_START(from, limit) ((from) ? 0 : INT_MAX)\n"             \
+#define STEPS(T)                                                                           \
+    "#define RC_STEPS\n#define RC_T int\n#define RC_FROM uchar\n#define RC_LIMIT " #T "\n" \
+    "#define RC_START(from, limit) ((from) ? 0 : INT_MAX)\n"                               \
     "#define RC_OFFER(own, v, limit, other) ((limit) == (other) && (v) < (own) ? min(own, (v) + 1) : (own))\n"
 #define WHOLE(T)                                           \
     {                                                      \
@@ -158,11 +165,35 @@ static ip_stage *spread_stage(ip_lower *l, ip_stage *from, ip_stage *limit, ip_r
     return ip_lower_map(l, ip_lower_read(l, spread, zero, zero, zero, IP_BORDER_NONE, NULL));
 }
 
+/* Input k as a mask of u8, 0 and 1; of an erosion the other way round. */
+static ip_stage *bits_of(ip_lower *l, int k, bool turned)
+{
+    const imgpar_dtype dtype = l->in[k]->dtype;
+    if (!turned && (dtype == IMGPAR_U8 || dtype == IMGPAR_BOOL)) return l->in[k];
+    ip_expr *v = ip_lower_convert(l, IMGPAR_U8, ip_lower_value(l, k));
+    if (turned) v = ip_x_binary(l->ir, IP_X_SUB, ip_x_int(l->ir, IMGPAR_U8, 1), v);
+    return ip_lower_stage(l, v, "bits");
+}
+
+/* Bits spread in bits: a region is reached where it has one that is. What shrinks are zeros that spread. */
+static ip_stage *bits_stage(ip_lower *l, bool erodes)
+{
+    ip_stage *marks = bits_of(l, 0, erodes), *mask = bits_of(l, 1, erodes);
+    if (!marks || !mask) return NULL;
+    ip_stage *reached = ip_stage_marked_regions(l, mask, marks, (int64_t)ip_param_number(l->node, "connectivity"));
+    if (!reached || (!erodes && l->node->type.dtype == IMGPAR_U8)) return reached;
+    ip_expr *zero = ip_lower_i32(l, 0), *v = ip_lower_read(l, reached, zero, zero, zero, IP_BORDER_NONE, NULL);
+    if (erodes) v = ip_x_binary(l->ir, IP_X_SUB, ip_x_int(l->ir, IMGPAR_U8, 1), v);
+    return ip_lower_map(l, v);
+}
+
 ip_stage *ip_stages_reconstruct(ip_lower *l)
 {
     const imgpar_dtype dtype = computed_in(l->node->type.dtype);
     const bool erodes = ip_param_number(l->node, "method") != 0;
     if (ip_type_count(&l->node->type) == 0) return ip_lower_map(l, ip_lower_value(l, 0));
+    if (is_of_bits(l->node->inputs[0]) && is_of_bits(l->node->inputs[1]) && ip_can_mark_regions(l->in[1]))
+        return bits_stage(l, erodes);
     return spread_stage(l, input_as(l, 0, dtype, "what is spread"), input_as(l, 1, dtype, "how far it may"),
                         erodes ? IP_RECONSTRUCT_EROSION : IP_RECONSTRUCT_DILATION);
 }

@@ -7,9 +7,10 @@
  * be one evaluation (steps.c); where a step has branches, they are decided before each (branches.c).
  *
  * Note [What no step changes]
- * A file that the body opens, and a loop or a kernel of the user in it that does not use the carried values, are the
- * same in every iteration. They are evaluated before the first one and keep their value to the last, else loops within
- * loops would multiply. What is computed from them stays in the step, where it fuses.
+ * A file that the body opens, and a loop, a kernel of the user or a row with kernels of its own (IP_OP_APART, as sort
+ * is) in it that does not use the carried values, are the same in every iteration. They are evaluated before the first
+ * one and keep their value to the last, else loops within loops would multiply. What is computed from them stays in the
+ * step, where it fuses.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -161,14 +162,16 @@ static imgpar_status find_changing(ip_walk *w, const ip_loop *loop, ip_error *er
     return st;
 }
 
-/* What is made by itself, whoever reads it: an array that is decoded, a kernel of the user. */
+/* What is made by itself, whoever reads it: an array that is decoded, a kernel of the user, a row with kernels of its
+ * own. */
 static bool is_made_alone(const imgpar_array *node)
 {
     const ip_source *s = node->source;
+    if (node->op && node->op->flags & IP_OP_APART) return true;
     return s && (s->kind == IP_SOURCE_FILE || s->kind == IP_SOURCE_BLOB || s->kind == IP_SOURCE_KERNEL);
 }
 
-/* The loops, decoded files and kernels of the user that a step reads and does not change; of branches, if there are
+/* The loops and what else is made alone that a step reads and does not change; of branches, if there are
  * any, those that their conditions read. */
 static imgpar_status find_unchanged(const ip_loop *loop, imgpar_array *const *branches, size_t n_branches,
                                     const ip_choices *choices, ip_held *out, ip_error *err)

@@ -23,7 +23,7 @@
 
 #include <string.h>
 
-enum { MOST_NODES = 256, N_SLOTS = 1024 };
+enum { MOST_NODES = 1024, N_SLOTS = 4096 };
 
 /* The nodes below the arrays of a request, inputs first; numbers are places in that order. */
 typedef struct listing {

@@ -83,6 +83,11 @@ typedef enum bench_work {
     BENCH_FOUR_BOXES,
     BENCH_FOUR_FILTERS,
     BENCH_DISTANCE, /* from what is not above 128 */
+    BENCH_EQUALIZE,
+    BENCH_PYR_DOWN,
+    BENCH_DCT,    /* of rows and columns, orthonormal */
+    BENCH_WARP,   /* turned by 10 degrees around the middle, linearly, 0 outside */
+    BENCH_TO_LAB, /* from 0 to 255 */
     BENCH_SORT,
     /* Ikra's programs (workloads.c says what was assumed); the first is BENCH_MAPS. */
     BENCH_IKRA_2,
@@ -101,6 +106,7 @@ typedef enum bench_work {
 
 #define BENCH_MATRIX_SCALE 273
 #define BENCH_SEPARABLE_SCALE 256
+#define BENCH_WARP_DEGREES 10
 extern const float bench_matrix[25], bench_matrix_separable[25];
 
 /* How much an answer may differ: |a - b| <= levels + relative |b| for all but a share of the elements. */

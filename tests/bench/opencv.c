@@ -184,6 +184,47 @@ static bool run_distance(bench_task *t)
     return true;
 }
 
+static bool run_equalize(bench_task *t)
+{
+    CvMat in = input(t, 0), out = output(t);
+    cvEqualizeHist(&in, &out);
+    return true;
+}
+
+static bool run_pyr_down(bench_task *t)
+{
+    CvMat in = input(t, 0), out = output(t);
+    cvPyrDown(&in, &out, CV_GAUSSIAN_5x5);
+    return true;
+}
+
+static bool run_dct(bench_task *t)
+{
+    CvMat in = input(t, 0), out = output(t);
+    cvDCT(&in, &out, CV_DXT_FORWARD);
+    return true;
+}
+
+/* Where an element of the result is read. */
+static bool run_warp(bench_task *t)
+{
+    const double c = cos(BENCH_WARP_DEGREES * M_PI / 180), s = sin(BENCH_WARP_DEGREES * M_PI / 180);
+    const double middle_x = (double)(t->in[0].width - 1) / 2, middle_y = (double)(t->in[0].height - 1) / 2;
+    double places[] = { c,  s, middle_x - c * middle_x - s * middle_y, /* x */
+                        -s, c, middle_y + s * middle_x - c * middle_y };
+    CvMat in = input(t, 0), out = output(t), matrix = over(places, 3, 2, CV_64F, 1);
+    cvWarpAffine(&in, &out, &matrix, CV_INTER_LINEAR | CV_WARP_INVERSE_MAP, (CvScalar){ { 0 } });
+    return true;
+}
+
+static bool run_to_lab(bench_task *t)
+{
+    CvMat in = input(t, 0), out = output(t), share = between(t, 0, CV_32F, 3);
+    cvConvertScale(&in, &share, 1 / 255.0, 0);
+    cvCvtColor(&share, &out, CV_RGB2Lab);
+    return true;
+}
+
 static bool run_four_boxes(bench_task *t)
 {
     CvMat in = input(t, 0), out = output(t), other = between(t, 0, CV_8U, 3);
@@ -368,6 +409,11 @@ static const bench_run works[BENCH_N_WORKS] = {
     [BENCH_FOUR_BOXES] = run_four_boxes,
     [BENCH_FOUR_FILTERS] = run_four_filters,
     [BENCH_DISTANCE] = run_distance,
+    [BENCH_EQUALIZE] = run_equalize,
+    [BENCH_PYR_DOWN] = run_pyr_down,
+    [BENCH_DCT] = run_dct,
+    [BENCH_WARP] = run_warp,
+    [BENCH_TO_LAB] = run_to_lab,
 };
 
 bench_run bench_opencv(const bench_row *row)

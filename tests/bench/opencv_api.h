@@ -27,13 +27,14 @@ typedef struct CvHistogram {
     CvArr *bins;
 } CvHistogram; /* its beginning */
 
-enum { CV_8U = 0, CV_16S = 3, CV_32F = 5 };
+enum { CV_8U = 0, CV_16S = 3, CV_32F = 5, CV_64F = 6 };
 enum { CV_MAT_CONT_FLAG = 1 << 14 };
 #define CV_TYPE(depth, channels) ((depth) + (((channels)-1) << 3))
 enum { CV_BLUR = 1, CV_GAUSSIAN = 2, CV_MEDIAN = 3 };
 enum { CV_CANNY_L2_GRADIENT = -2147483647 - 1, CV_TM_CCOEFF_NORMED = 5 };
 enum { CV_INTER_LINEAR = 1, CV_INTER_AREA = 3 };
 enum { CV_SHAPE_RECT = 0, CV_THRESH_BINARY = 0, CV_RGB2GRAY = 7, CV_FILLED = -1, CV_HIST_ARRAY = 0 };
+enum { CV_GAUSSIAN_5x5 = 7, CV_DXT_FORWARD = 0, CV_WARP_INVERSE_MAP = 16, CV_RGB2Lab = 45 };
 enum { CV_DIST_L2 = 2, CV_DIST_MASK_PRECISE = 0 };
 
 void cvSetNumThreads(int threads);
@@ -49,6 +50,10 @@ void cvSobel(const CvArr *src, CvArr *dst, int x_order, int y_order, int size);
 void cvCanny(const CvArr *image, CvArr *edges, double low, double high, int aperture);
 void cvMatchTemplate(const CvArr *image, const CvArr *part, CvArr *result, int method);
 void cvResize(const CvArr *src, CvArr *dst, int interpolation);
+void cvWarpAffine(const CvArr *src, CvArr *dst, const CvMat *matrix, int flags, CvScalar fill);
+void cvPyrDown(const CvArr *src, CvArr *dst, int filter);
+void cvEqualizeHist(const CvArr *src, CvArr *dst);
+void cvDCT(const CvArr *src, CvArr *dst, int flags);
 void cvCvtColor(const CvArr *src, CvArr *dst, int code);
 double cvThreshold(const CvArr *src, CvArr *dst, double threshold, double maximum, int type);
 void cvDistTransform(const CvArr *src, CvArr *dst, int distance, int mask_size, const float *mask, CvArr *labels,

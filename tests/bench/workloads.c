@@ -59,6 +59,12 @@ const float bench_matrix_separable[25] = { 1,  4, 6, 4,  1,  4,  16, 24, 16, 4, 
 
 #define MATCHED(SIZE) "match_template($1, crop($1, width($1) div 2, height($1) div 2, " #SIZE ", " #SIZE "))"
 
+/* By BENCH_WARP_DEGREES. */
+#define TURNED                                                                      \
+    "v = (height($1) - 1) / 2\nu = (width($1) - 1) / 2\nt = 10 * pi / 180\n"        \
+    "at($1, make(width($1), height($1), v + (y - v) * cos(t) - (x - u) * sin(t)), " \
+    "make(width($1), height($1), u + (x - u) * cos(t) + (y - v) * sin(t)), filter=linear, border=constant)"
+
 #define LOCAL_DEVIATION "f = cast($1, f32)\nm = boxblur(f, size=7)\nsqrt(max(boxblur(f * f, size=7) - m * m, 0.0))"
 
 /* The variance from exact sums. */
@@ -222,6 +228,25 @@ const bench_row bench_rows[] = {
     { "distance", BENCH_DISTANCE, BENCH_GRAY, .ours = { "distance(threshold($1, 128))" }, .n_in = 1,
       .opencv = { 1e-3, 1e-5, 0 }, .bars = { .opencv = 1 } },
     { "labels", BENCH_OWN, BENCH_GRAY, .ours = { "labels(threshold($1, 128))" }, .n_in = 1 },
+    { "regions", BENCH_OWN, BENCH_GRAY, .n_in = 1,
+      .ours = { "r = regions(labels(threshold($1, 128)), 65536)\nselect(r == r, r, 0)" } },
+    { "reconstruct-mask", BENCH_OWN, BENCH_GRAY, .ours = { "reconstruct($1 > 200, $1 > 128)" }, .n_in = 1 },
+    { "reconstruct", BENCH_OWN, BENCH_GRAY, .ours = { "reconstruct(erode($1, size=9), $1)" }, .n_in = 1 },
+    { "watershed", BENCH_OWN, BENCH_GRAY_1080P, .n_in = 1,
+      .ours = { "a = blur($1, 3)\nwatershed(a, labels(regional_minima(a)))" } },
+    { "hough-lines", BENCH_OWN, BENCH_GRAY_1080P, .ours = { "hough_lines(canny($1, 400, 800))" }, .n_in = 1 },
+    { "percentile", BENCH_OWN, BENCH_RGB, .ours = { "percentile($1, 50)" }, .n_in = 1 },
+    { "equalize", BENCH_EQUALIZE, BENCH_GRAY, .ours = { "equalize($1)" }, .n_in = 1, .opencv = LEVEL,
+      .bars = { .opencv = 1 } },
+    { "pyr-down", BENCH_PYR_DOWN, BENCH_RGB, .ours = { "pyr_down($1)" }, .n_in = 1, .opencv = LEVEL,
+      .bars = { .opencv = 1 } },
+    { "dct2-1024", BENCH_DCT, BENCH_SQUARE_F32, .ours = { "dct2($1)" }, .n_in = 1, .opencv = { 0.05, 1e-4, 0 },
+      .ref = { 0.01, 1e-5, 0 } },
+    /* OpenCV has positions in 1/32 pixel. */
+    { "warp-linear", BENCH_WARP, BENCH_RGB, .ours = { TURNED }, .n_in = 1, .opencv = { 8, 0, 0.001 }, .ref = LEVEL },
+    /* OpenCV's curves are splines. */
+    { "rgb-to-lab-f32", BENCH_TO_LAB, BENCH_RGB_F32, .ours = { "rgb_to_lab(set_white($1, 255))" }, .n_in = 1,
+      .opencv = { 0.5, 0, 0 }, .ref = REAL },
     { "sort-10M-f32", BENCH_SORT, BENCH_LINE_10M, .ours = { "sort($1)" }, .n_in = 1, .bars = { .hand = 2 } },
     { "ikra-1", BENCH_MAPS, BENCH_LINE_F32, .ours = { MAPS }, .n_in = 1, .opencv = REAL, .vips = REAL,
       .bars = { .unfused = 8, .hand_cl = 1 / 1.1 } },

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the regions of a matrix of labels are: of each label how many elements have it, the sums of their y and x, and
+ * the smallest and largest y and x. Rows are walked by runs of equal labels.
+ *
+ *     rg_add    a work-item has a strip of rows and a part of the labels, of which it fills its strip's table
+ *     rg_sum    strips' tables become the result; a work-item computes a run of labels
+ *
+ * Labels are those from 1 on; of a label that is not there all is 0. Tables have RG_FIELDS numbers a label.
+ *
+ * P: [1] rows, [2] width, [3] labels, [4] strips, [5] rows a strip, [6] parts of the labels, [7] work-items there is
+ * work for, [8] labels a work-item of rg_sum.
+ */
+enum { RG_COUNT, RG_SUM_Y, RG_SUM_X, RG_MIN_Y, RG_MIN_X, RG_MAX_Y, RG_MAX_X, RG_FIELDS };
+
+static inline int rg_item(__global const int *P)
+{
+    return (get_global_id(2) + P[0]) * get_global_size(0) + get_global_id(0);
+}
+
+/* t: a label's numbers; the run goes from x to below end. */
+static inline void rg_run(__global long *t, long y, long x, long end)
+{
+    const bool is_first = t[RG_COUNT] == 0;
+    t[RG_COUNT] += end - x;
+    t[RG_SUM_Y] += y * (end - x);
+    t[RG_SUM_X] += (x + end - 1) * (end - x) / 2;
+    if (is_first) t[RG_MIN_Y] = y; /* rows come one after the other */
+    t[RG_MIN_X] = is_first ? x : min(t[RG_MIN_X], x);
+    t[RG_MAX_Y] = y;
+    t[RG_MAX_X] = is_first ? end - 1 : max(t[RG_MAX_X], end - 1);
+}
+
+__kernel void rg_add(__global const int *restrict labels, __global long *restrict tables,
+                     __global const int *restrict P)
+{
+    const int item = rg_item(P), width = P[2], parts = P[6], strip = item / parts, part = item % parts;
+    if (item >= P[7]) return;
+    const int first = (int)((long)P[3] * part / parts), end = (int)((long)P[3] * (part + 1) / parts);
+    const int y0 = strip * P[5], y1 = min(y0 + P[5], P[1]);
+    __global long *restrict t = tables + ((long)strip * P[3]) * RG_FIELDS;
+    for (long j = (long)first * RG_FIELDS; j < (long)end * RG_FIELDS; j++)
+        t[j] = 0;
+    for (int y = y0; y < y1; y++) {
+        __global const int *restrict row = labels + (long)y * width;
+        for (int x = 0; x < width;) {
+            const int from = x, label = row[x];
+            while (x < width && row[x] == label)
+                x++;
+            if (label > first && label <= end) rg_run(t + (label - 1L) * RG_FIELDS, y, from, x);
+        }
+    }
+}
+
+__kernel void rg_sum(__global const long *restrict tables, __global long *restrict result,
+                     __global const int *restrict P)
+{
+    const int item = rg_item(P), labels = P[3], to = min((item + 1) * P[8], labels);
+    if (item >= P[7]) return;
+    for (int l = item * P[8]; l < to; l++) {
+        long sum[RG_FIELDS] = { 0 };
+        for (int s = 0; s < P[4]; s++) {
+            __global const long *restrict t = tables + ((long)s * labels + l) * RG_FIELDS;
+            if (t[RG_COUNT] == 0) continue;
+            const bool is_first = sum[RG_COUNT] == 0;
+            for (int k = RG_COUNT; k <= RG_SUM_X; k++)
+                sum[k] += t[k];
+            for (int k = RG_MIN_Y; k <= RG_MIN_X; k++)
+                sum[k] = is_first ? t[k] : min(sum[k], t[k]);
+            for (int k = RG_MAX_Y; k <= RG_MAX_X; k++)
+                sum[k] = is_first ? t[k] : max(sum[k], t[k]);
+        }
+        for (int k = 0; k < RG_FIELDS; k++)
+            result[(long)l * RG_FIELDS + k] = sum[k];
+    }
+}

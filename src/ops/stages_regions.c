@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the regions of a matrix of labels are: an opaque stage over it (shaders/regions.cl), and a map that makes means
+ * of its sums. */
+#include "ops/infer.h"
+#include "ops/regions.h"
+#include "ops/view.h"
+
+#include "base/dtype.h"
+#include "base/integers.h"
+
+/* Work-items for each compute unit; rows of a strip at least; elements for each label of a strip at least, so that
+ * tables take no more time than labels do. */
+enum { CPU_ITEMS = 2, GPU_ITEMS = 64, GPU_GROUP = 64, LEAST_ROWS = 16, ELEMENTS_A_LABEL = 16, LEAST_LABELS = 64 };
+
+static void widen(const ip_opaque *o, ip_region *result)
+{
+    *result = (ip_region){ 0, o->dims[0], 0, o->dims[1], 0, o->dims[2] };
+}
+
+static void reads(const ip_opaque *o, int input, const ip_region *result, ip_region *needed)
+{
+    (void)result;
+    *needed = ip_stage_region(o->inputs[input]);
+}
+
+/* elements: labels that a work-item of the second step sums. */
+typedef struct division {
+    int64_t height, width, labels, strips, rows, parts, elements;
+} division;
+
+static division divide(const ip_opaque_call *call)
+{
+    const int64_t *s = call->opaque->sizes;
+    const int64_t items = (int64_t)call->device.compute_units * (call->device.is_cpu ? CPU_ITEMS : GPU_ITEMS);
+    division d = { .height = s[IP_REGIONS_HEIGHT], .width = s[IP_REGIONS_WIDTH], .labels = s[IP_REGIONS_LABELS] };
+    const int64_t most = ip_max(d.height * d.width / (d.labels * ELEMENTS_A_LABEL), 1);
+    d.rows = ip_max(ip_ceil_div(d.height, ip_min(items, most)), LEAST_ROWS);
+    d.strips = ip_ceil_div(d.height, d.rows);
+    d.parts = ip_min(ip_ceil_div(items, d.strips), d.labels);
+    d.elements = ip_max(ip_ceil_div(d.labels, items), LEAST_LABELS);
+    return d;
+}
+
+static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH])
+{
+    const division d = divide(call);
+    bytes[0] = (uint64_t)(d.strips * d.labels) * IP_REGIONS_N_FIELDS * 8;
+}
+
+static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
+{
+    const division d = divide(call);
+    if (step > 1) return false;
+    const int64_t items = step == 0 ? d.strips * d.parts : ip_ceil_div(d.labels, d.elements);
+    const int64_t group = call->device.is_cpu ? 1 : GPU_GROUP;
+    out->kernel = step == 0 ? "rg_add" : "rg_sum";
+    out->n_buffers = 2;
+    out->buffers[0] = step == 0 ? IP_BUFFER_INPUT : IP_BUFFER_SCRATCH;
+    out->buffers[1] = step == 0 ? IP_BUFFER_SCRATCH : IP_BUFFER_RESULT;
+    const int params[] = { 0,           (int)d.height, (int)d.width, (int)d.labels,  (int)d.strips,
+                           (int)d.rows, (int)d.parts,  (int)items,   (int)d.elements };
+    out->n_params = sizeof params / sizeof *params;
+    for (int k = 1; k < out->n_params; k++)
+        out->params[k] = params[k];
+    out->local[0] = out->global[0] = (size_t)group;
+    out->global[1] = 1;
+    out->global[2] = (size_t)ip_ceil_div(items, group);
+    return true;
+}
+
+static const ip_opaque_kind kind = { .name = "regions",
+                                     .shader = "regions",
+                                     .widen = widen,
+                                     .reads = reads,
+                                     .scratch = scratch,
+                                     .step = step,
+                                     .compute = ip_regions_compute };
+
+imgpar_status ip_infer_regions(imgpar_array *node, ip_error *err)
+{
+    int64_t dims[4];
+    imgpar_status st = ip_check_one_channel(node, err);
+    if (st) return st;
+    ip_type_dims(&node->inputs[0]->type, dims);
+    if (dims[1] * dims[2] > INT32_MAX)
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: a has more than 2147483647 elements", node->op->info.name);
+    const int64_t shape[2] = { (int64_t)ip_param_number(node, "most"), IP_REGIONS_N_FIELDS };
+    node->type = (ip_type){ .dtype = IMGPAR_F64, .space = IMGPAR_SPACE_DATA };
+    node->range = ip_range_of(IMGPAR_F64);
+    return ip_shape_set(node, 2, shape, err);
+}
+
+/* Input 0 as labels of one channel, i32. */
+static ip_stage *labels_stage(ip_lower *l)
+{
+    ip_stage *in = l->in[0];
+    const int64_t dims[4] = { 1, in->dims[1], in->dims[2], 1 };
+    ip_expr *at[4];
+    if (in->dtype == IMGPAR_I32 && in->dims[3] == 1) return in;
+    for (int d = 0; d < 4; d++)
+        at[d] = d == 3 ? ip_lower_i32(l, 0) : ip_x_coord(l->ir, d, dims[d]);
+    ip_expr *v = ip_x_load(l->ir, in, at, IP_BORDER_NONE, NULL);
+    if (v->dtype == IMGPAR_BOOL) v = ip_x_cast(l->ir, IMGPAR_U8, v);
+    return ip_lower_stage_sized(l, dims, IMGPAR_I32, ip_lower_convert(l, IMGPAR_I32, v), "labels");
+}
+
+ip_stage *ip_stages_regions(ip_lower *l)
+{
+    const int64_t most = (int64_t)ip_param_number(l->node, "most"), dims[4] = { 1, most, IP_REGIONS_N_FIELDS, 1 };
+    ip_stage *labels = labels_stage(l);
+    if (!labels) return NULL;
+    ip_opaque o = { .kind = &kind,
+                    .defines = "",
+                    .dtype = IMGPAR_I64,
+                    .n_inputs = 1,
+                    .inputs = { labels },
+                    .sizes = { labels->dims[1], labels->dims[2], most } };
+    ip_stage *sums = ip_stage_opaque(l->ir, &o, IMGPAR_I64, dims, l->node);
+    if (!sums) return NULL;
+    ip_expr *zero = ip_lower_i32(l, 0), *field = ip_lower_coord(l, 2),
+            *at[4] = { zero, ip_lower_coord(l, 1), zero, zero },
+            *count = ip_x_cast(l->ir, IMGPAR_F64, ip_x_load(l->ir, sums, at, IP_BORDER_NONE, NULL));
+    ip_expr *own = ip_x_cast(l->ir, IMGPAR_F64, ip_lower_read(l, sums, zero, zero, zero, IP_BORDER_NONE, NULL));
+    ip_expr *is_mean =
+        ip_x_binary(l->ir, IP_X_AND, ip_x_binary(l->ir, IP_X_LE, ip_lower_i32(l, IP_REGIONS_SUM_Y), field),
+                    ip_x_binary(l->ir, IP_X_LE, field, ip_lower_i32(l, IP_REGIONS_SUM_X)));
+    return ip_lower_map(l, ip_x_select(l->ir, is_mean, ip_x_binary(l->ir, IP_X_DIV, own, count), own));
+}
