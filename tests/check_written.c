@@ -761,6 +761,10 @@ START_TEST(every_written_row_is_tested)
         "group_sum group_count group_mean group_min group_max labels reconstruct fill_holes clear_border "
         /* check_written_masks */
         "regional_maxima regional_minima h_maxima h_minima peaks watershed remove_small largest_region skeleton thin "
+        /* check_written_outlines */
+        "hit_or_miss find_trim hough_circles convex_hull hull_points find_contours moments hu_moments "
+        /* check_written_motion */
+        "estimate_affine estimate_similarity estimate_homography transform_points inliers warp_by "
         /* check_written_features */
         "canny match_template phase_correlation register hough_lines fast ms_ssim histogram2d mutual_information "
         "percentiles optical_flow "

@@ -88,12 +88,37 @@ static void bind_turned(names *to, const char *name, const ip_param *p)
     bind(to, derived, ip_val_number(sum, true));
 }
 
+/* Two matrices of 0 and 1: where m is above 0, m_on, and where it is below, m_off. */
+static void bind_signs(names *to, const char *name, const ip_param *p)
+{
+    char derived[64];
+    ip_val on = matrix_of(p->numbers, p->rows, p->cols), off = matrix_of(p->numbers, p->rows, p->cols);
+    for (int k = 0; k < p->rows * p->cols && on.kind == IP_V_MATRIX && off.kind == IP_V_MATRIX; k++) {
+        on.u.matrix->numbers[k] = p->numbers[k] > 0;
+        off.u.matrix->numbers[k] = p->numbers[k] < 0;
+    }
+    snprintf(derived, sizeof derived, "%.30s_on", name);
+    bind(to, derived, on);
+    snprintf(derived, sizeof derived, "%.30s_off", name);
+    bind(to, derived, off);
+}
+
+/* A matrix that was not given, and is not turned either: as rows take it. */
+static void bind_no_matrix(names *to, const char *name)
+{
+    char derived[64];
+    bind(to, name, ip_val_text("auto"));
+    snprintf(derived, sizeof derived, "%.30s_turned", name);
+    bind(to, derived, ip_val_text("auto"));
+}
+
 /* A vector or a matrix; a small one m as m_rows, m_cols and its elements m11, m12, ..., too. */
 static void bind_matrix(names *to, const char *name, const ip_param *p)
 {
     char element[64];
     bind(to, name, matrix_of(p->numbers, p->rows, p->cols));
     bind_turned(to, name, p);
+    bind_signs(to, name, p);
     snprintf(element, sizeof element, "%.30s_rows", name);
     bind(to, element, ip_val_number(p->rows, false));
     snprintf(element, sizeof element, "%.30s_cols", name);
@@ -120,6 +145,10 @@ static void bind_arguments(names *to, const imgpar_array *call)
         bool is_word = ip_param_kind_of(p) == IP_PARAM_CHOICE;
         if (call->params[k].rows > 0) {
             bind_matrix(to, p->name, &call->params[k]);
+            continue;
+        }
+        if (ip_param_kind_of(p) == IP_PARAM_MATRIX) {
+            bind_no_matrix(to, p->name);
             continue;
         }
         if (p->choices && strcmp(p->choices, "vector") == 0 && call->params[k].input < 0) {

@@ -42,8 +42,9 @@ static void set_default(const imgpar_op_param *p, ip_param *param)
     case IP_PARAM_BOOL: param->number = strcmp(p->default_text, "true") == 0; break;
     case IP_PARAM_NUMBER:
     case IP_PARAM_INTEGER: param->number = ip_param_is_auto(p) ? NAN : ip_parse_number(p->default_text, NULL); break;
-    case IP_PARAM_VECTOR: param->number = NAN; break; /* auto: no numbers */
-    default: assert(!"texts and matrices are required"); break;
+    case IP_PARAM_VECTOR:
+    case IP_PARAM_MATRIX: param->number = NAN; break; /* auto: no numbers */
+    default: assert(!"texts are required"); break;
     }
 }
 

@@ -500,6 +500,42 @@ static imgpar_status check_points(const imgpar_array *node, ip_error *err)
                    ip_type_text(ys, text_y));
 }
 
+static bool is_matrix_of(const ip_type *type, int64_t columns)
+{
+    return type->rank == 2 && type->shape[0] > 0 && type->shape[1] == columns;
+}
+
+/* Points in two columns, x and y, in each of the first n inputs, as many, and `least` of them. */
+static imgpar_status check_pairs(const imgpar_array *node, int n, int64_t least, ip_error *err)
+{
+    const imgpar_op_info *info = &node->op->info;
+    const ip_type *a = &node->inputs[0]->type;
+    char text[96], text_a[96];
+    for (int k = 0; k < n; k++) {
+        const ip_type *type = &node->inputs[k]->type;
+        if (!is_matrix_of(type, 2) || type->shape[0] < least)
+            return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be [n, 2], x and y in each row, n at least %lld",
+                           info->name, info->input_names[k], ip_type_text(type, text), (long long)least);
+        if (type->shape[0] != a->shape[0])
+            return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, %s is %s; they must have as many points", info->name,
+                           ip_type_text(a, text_a), info->input_names[k], ip_type_text(type, text));
+    }
+    return IMGPAR_OK;
+}
+
+/* The last input is a matrix that moves points; what it moves are points, or an image. */
+static imgpar_status check_motion(const imgpar_array *node, ip_error *err)
+{
+    const imgpar_op_info *info = &node->op->info;
+    const int last = info->n_inputs - 1;
+    const ip_type *m = &node->inputs[last]->type;
+    char text[96];
+    if (!is_matrix_of(m, 3) || m->shape[0] < 2 || m->shape[0] > 3)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be [2, 3] or [3, 3]", info->name,
+                       info->input_names[last], ip_type_text(m, text));
+    return strcmp(info->category, "geometry") == 0 ? IMGPAR_OK : check_pairs(node, last, 1, err);
+}
+
 /* Points of a curve: rows x, y, by ascending x. */
 static imgpar_status check_curve(const imgpar_array *node, ip_error *err)
 {
@@ -680,6 +716,14 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     case IP_NEEDS_MATRICES: return check_matrices(node, false, err);
     case IP_NEEDS_COLUMNS: return check_matrices(node, true, err);
     case IP_NEEDS_POINTS: return check_points(node, err);
+    case IP_NEEDS_XY: return check_pairs(node, 1, 1, err);
+    case IP_NEEDS_TWO_PAIRS: return check_pairs(node, 2, 2, err);
+    case IP_NEEDS_THREE_PAIRS: return check_pairs(node, 2, 3, err);
+    case IP_NEEDS_FOUR_PAIRS: return check_pairs(node, 2, 4, err);
+    case IP_NEEDS_MOTION:
+        if (check_motion(node, err)) return err->status;
+        if (strcmp(node->op->info.category, "geometry") != 0) return IMGPAR_OK;
+        break;
     case IP_NEEDS_CURVE: return check_curve(node, err);
     case IP_NEEDS_POLYGON:
         if (!check_polygon(node, err)) break;

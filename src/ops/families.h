@@ -135,7 +135,12 @@ typedef enum ip_needs {
     IP_NEEDS_SAME_COLOURS, /* two images of as many channels but for alpha */
     IP_NEEDS_TEMPLATE,     /* two images of one dtype and white, the second within the first, of as many colours */
     IP_NEEDS_HALVES,       /* an image whose sides can be halved as often as the row's levels say */
-    IP_NEEDS_INVERTIBLE
+    IP_NEEDS_INVERTIBLE,
+    IP_NEEDS_XY,        /* points [n 2] */
+    IP_NEEDS_TWO_PAIRS, /* two arrays [n 2] of points, so many at least */
+    IP_NEEDS_THREE_PAIRS,
+    IP_NEEDS_FOUR_PAIRS,
+    IP_NEEDS_MOTION /* behind points or an image a matrix of 2 or 3 rows and 3 columns */
 } ip_needs;
 typedef enum ip_norm { IP_NORM_L2, IP_NORM_L1, IP_NORM_MAX } ip_norm; /* the row's choices */
 /* What a scan runs: in the order of the row's choices; ANY_OF: the row leaves it to its parameter. */

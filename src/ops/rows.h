@@ -69,6 +69,15 @@
 #define BORDER \
     CHOICE("border", "replicate", "replicate|reflect|reflect101|wrap|constant", "what is read beyond the edges")
 #define CVAL NUM_X("cval", "0", -INFINITY, INFINITY, "levels", "the value beyond the edges with border=constant")
+/* Structuring elements: ops/element.c. */
+#define MATRIX_X(name, rule, help) PARAM(name, "matrix", "auto", rule, -INFINITY, INFINITY, "", help, 0, 0)
+#define ELEMENT                                                                                                      \
+    CHOICE_X("shape", "square", "square|disc|diamond|cross|line",                                                    \
+             "which neighbours, of a square of that size; disc: dx^2 + dy^2 <= (size div 2)^2"),                     \
+        NUM_X("angle", "0", -1000000, 1000000, "degrees", "of a line: 0 is to the right, 90 downwards"),             \
+        MATRIX_X("element", "odd",                                                                                   \
+                 "in place of size and shape: neighbours where it is not 0, the middle one being the pixel itself; " \
+                 "both sides odd")
 /* What happens to a picture's alpha (imgpar_op_info.alpha, ops/coverage.h); where a row says nothing it is a channel
  * like the others. */
 #define ALPHA                                         \

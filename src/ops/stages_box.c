@@ -10,6 +10,7 @@
 
 #include "base/dtype.h"
 #include "ops/coverage.h"
+#include "ops/element.h"
 
 #include <math.h>
 
@@ -159,6 +160,7 @@ ip_stage *ip_stages_extreme(ip_lower *l)
     ip_xop op = (ip_xop)l->node->op->variant; /* IP_X_MIN, IP_X_MAX */
     int radius = (int)ip_param_number(l->node, "size") / 2;
     ip_expr *cval;
+    if (!ip_element_is_square(l->node)) return ip_stages_element(l, op);
     if (radius == 0) return l->in[0];
     int border = ip_lower_border(l, l->in[0]->dtype, &cval);
     int inner = border == IMGPAR_BORDER_WRAP ? IMGPAR_BORDER_WRAP : IMGPAR_BORDER_REPLICATE;
