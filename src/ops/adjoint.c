@@ -304,6 +304,13 @@ static ip_expr *at_step(backwards *b, ip_stage *stage, int by, ip_expr *outside)
     return ip_x_load(ir, stage, at, IMGPAR_BORDER_CONSTANT, outside);
 }
 
+static ip_expr *put_first(ip_ir *ir, ip_expr *x, void *user)
+{
+    const ip_stage *s = user;
+    if (x->op != IP_X_COORD || x->axis != s->axis) return x;
+    return ip_x_int(ir, IMGPAR_I32, s->backward ? s->dims[s->axis] - 1 : 0);
+}
+
 /* The state so many elements before, as a number. */
 static ip_expr *state_before(backwards *b, int by)
 {
@@ -319,7 +326,7 @@ static ip_expr *state_before(backwards *b, int by)
         b->states->axis = s->axis;
         b->states->backward = s->backward;
     }
-    return by ? at_step(b, b->states, -by, s->init) : ip_adjoint_here(b->a, b->states);
+    return by ? at_step(b, b->states, -by, ip_x_map(b->a->l->ir, s->init, put_first, s)) : ip_adjoint_here(b->a, b->states);
 }
 
 /* x at each element, its states those of the body (1 before), or of the finish (the element's own). */
@@ -341,12 +348,6 @@ static void reverse_scan(ip_adjoints *a, ip_stage *s, ip_stage *own, reversal *r
     backwards b = { .a = a, .s = s };
     if (!ip_dtype(s->acc_dtype)->is_float && (s->body->op != IP_X_ADD || !s->combine)) {
         ip_adjoint_fail(a, s, "a recurrence of whole numbers");
-        return;
-    }
-    dependence of_init = { a, false };
-    ip_x_walk(ir, s->init, look_at_load, &of_init);
-    if (of_init.depends) {
-        ip_adjoint_fail(a, s, "it begins with an element; write start=zero");
         return;
     }
     r->wants_acc = true;
@@ -389,9 +390,30 @@ static void reverse_scan(ip_adjoints *a, ip_stage *s, ip_stage *own, reversal *r
     /* the body's loads: its states are numbers now */
     ip_expr *body = s->body->uses & IP_USES_ACC ? with_acc(a, s->body, state_before(&b, 1), state_before(&b, 2)) : s->body;
     reverse(r, body, ip_adjoint_here(a, t));
+    if (!next || ip_adjoint_failed(a)) return;
+    /* Where the state before the first element is what is stored; what the body makes of it is the value outside of the
+     * loads of states. */
+    ip_expr *start = ip_x_cast(ir, f, ip_adjoint_here(a, next));
+    ip_expr *first = ip_adjoint_i32(a, s->backward ? s->dims[s->axis] - 1 : 0);
+    ip_expr *is_first = binary(a, IP_X_EQ, ip_x_coord(ir, s->axis, s->dims[s->axis]), first);
+    reverse(r, s->init, ip_x_select(ir, is_first, start, ip_x_float(ir, f, 0)));
 }
 
 /* ---- the walk ---------------------------------------------------------------------------------------------- */
+
+static void look_for_comparison(ip_expr *x, void *user)
+{
+    const ip_stage **cut = user;
+    if (x->op == IP_X_LOAD && x->source->dtype == IMGPAR_BOOL) *cut = x->source;
+}
+
+/* What a stage through which nothing goes is to be blamed on: the comparison that it reads, or itself. */
+static const ip_stage *comparison_of(const ip_adjoints *a, const ip_stage *s)
+{
+    const ip_stage *cut = s;
+    if (s->body) ip_x_walk(a->l->ir, s->body, look_for_comparison, &cut);
+    return cut;
+}
 
 static void reverse_stage(ip_adjoints *a, ip_stage *s, ip_stage *own)
 {
@@ -403,7 +425,7 @@ static void reverse_stage(ip_adjoints *a, ip_stage *s, ip_stage *own)
     case IP_STAGE_OPAQUE: ip_adjoint_opaque(a, s, own); return;
     default: break; /* histograms count whole numbers */
     }
-    if (r.n_emitted == 0) a->cut = s;
+    if (r.n_emitted == 0) a->cut = comparison_of(a, s);
 }
 
 static ip_adjoints *begin(ip_lower *l, ip_stage *loss)

@@ -25,7 +25,8 @@ static ip_expr *binary(ip_adjoints *a, ip_xop op, ip_expr *x, ip_expr *y) { retu
 static ip_expr *i32(ip_adjoints *a, int64_t value) { return ip_adjoint_i32(a, value); }
 static ip_expr *zero_of(ip_adjoints *a, const ip_expr *x) { return ip_x_float(a->l->ir, x->dtype, 0); }
 
-static ip_expr *both(ip_adjoints *a, ip_expr *c, ip_expr *d) { return c ? binary(a, IP_X_AND, c, d) : d; }
+/* Of conditions, NULL being one that always holds. */
+static ip_expr *both(ip_adjoints *a, ip_expr *c, ip_expr *d) { return c && d ? binary(a, IP_X_AND, c, d) : c ? c : d; }
 
 static ip_expr *where(ip_adjoints *a, ip_expr *condition, ip_expr *x)
 {
@@ -190,11 +191,12 @@ static ip_expr *move(ip_ir *ir, ip_expr *x, void *user)
     return ip_x_load(ir, x->source, x->arg, IMGPAR_BORDER_REPLICATE, NULL);
 }
 
+/* Whether a place lies in dims; NULL: always. */
 static ip_expr *is_in(ip_adjoints *a, ip_expr *const at[4], const int64_t dims[4])
 {
     ip_expr *condition = NULL;
     for (int d = 0; d < 4; d++) {
-        if (at[d]->op == IP_X_CONST) continue;
+        if (at[d]->op == IP_X_CONST && at[d]->i >= 0 && at[d]->i < dims[d]) continue;
         condition = both(a, condition, binary(a, IP_X_LE, i32(a, 0), at[d]));
         condition = both(a, condition, binary(a, IP_X_LT, at[d], i32(a, dims[d])));
     }
@@ -252,7 +254,7 @@ static ip_expr *value_at(ip_adjoints *a, const inverted *v, const int64_t dims[4
     ip_ir *ir = a->l->ir;
     ip_expr *reader[4], *x, *condition = reader_of(a, &v->places, dims, q, reader);
     if (v->computed) {
-        condition = both(a, is_in(a, reader, v->domain), condition ? condition : ip_x_int(ir, IMGPAR_BOOL, 1));
+        condition = both(a, is_in(a, reader, v->domain), condition);
         x = ip_x_map(ir, v->computed, move, &(moving){ reader });
     } else {
         if (!v->stage) return ip_x_float(ir, IMGPAR_F32, 0);

@@ -36,55 +36,96 @@ static void of_fft(ip_adjoints *a, const ip_stage *s, ip_stage *own)
 
 /* ---- products of matrices --------------------------------------------------------------------- */
 
-/* A stage that holds a rows x columns matrix, as one of columns x rows. */
+/* A stage that holds rows x columns matrices, as ones of columns x rows. */
 static ip_stage *transposed(ip_adjoints *a, ip_stage *s, int64_t rows, int64_t columns)
 {
-    const int64_t dims[4] = { 1, columns, rows, 1 };
-    ip_expr *at[4], *y = ip_x_coord(a->l->ir, 1, columns), *x = ip_x_coord(a->l->ir, 2, rows);
-    ip_adjoint_place(a, binary(a, IP_X_ADD, binary(a, IP_X_MUL, x, ip_adjoint_i32(a, columns)), y), s->dims, at);
+    const int64_t dims[4] = { (int64_t)ip_dims_count(s->dims) / (rows * columns), columns, rows, 1 };
+    ip_expr *at[4], *z = ip_x_coord(a->l->ir, 0, dims[0]), *y = ip_x_coord(a->l->ir, 1, columns),
+                    *x = ip_x_coord(a->l->ir, 2, rows);
+    ip_expr *row = binary(a, IP_X_ADD, binary(a, IP_X_MUL, z, ip_adjoint_i32(a, rows)), x);
+    ip_adjoint_place(a, binary(a, IP_X_ADD, binary(a, IP_X_MUL, row, ip_adjoint_i32(a, columns)), y), s->dims, at);
     return ip_adjoint_stage(a, dims, ip_adjoint_load(a, s, at), "transposed factor");
 }
 
+/* An m x k left factor, or the right one: its matrices, and how far apart they are along the two axes of batches. */
+typedef struct factor {
+    ip_stage *stage;
+    int64_t outer, inner;
+} factor;
+
 /* left, m x k, times right, k x n, as a stage of these dims, by the kernel without preparation. */
-static ip_stage *product(ip_adjoints *a, const ip_opaque *like, ip_stage *left, ip_stage *right, const int64_t mnk[3],
+static ip_stage *product(ip_adjoints *a, const ip_opaque *like, factor left, factor right, const int64_t mnk[3],
                          const int64_t dims[4])
 {
     ip_opaque o = *like;
-    if (!left || !right) return NULL;
+    if (!left.stage || !right.stage) return NULL;
     o.variant = "direct";
-    o.inputs[0] = left;
-    o.inputs[1] = right;
-    memset(o.sizes, 0, sizeof o.sizes);
+    o.inputs[0] = left.stage;
+    o.inputs[1] = right.stage;
     o.sizes[IP_MM_M] = mnk[0];
     o.sizes[IP_MM_N] = mnk[1];
     o.sizes[IP_MM_K] = mnk[2];
-    o.sizes[IP_MM_OUTER] = o.sizes[IP_MM_INNER] = o.sizes[IP_MM_N_B] = 1;
+    o.sizes[IP_MM_A_OUTER] = left.outer;
+    o.sizes[IP_MM_A_INNER] = left.inner;
+    o.sizes[IP_MM_B_OUTER] = right.outer;
+    o.sizes[IP_MM_B_INNER] = right.inner;
+    o.sizes[IP_MM_N_B] = (int64_t)ip_dims_count(right.stage->dims) / (mnk[1] * mnk[2]);
     o.sizes[IP_MM_METHOD] = IP_MM_DIRECT;
+    o.sizes[IP_MM_BY_ROWS] = 0;
     return ip_stage_opaque(a->l->ir, &o, o.dtype, dims, a->l->node);
+}
+
+/* The adjoint of an operand, rows x columns: the product of left and right, summed where its matrices serve several. */
+static void add_product(ip_adjoints *a, const ip_stage *s, const factor *operand, factor left, factor right,
+                        const int64_t mnk[3])
+{
+    const ip_opaque *o = s->opaque;
+    const int64_t outer = o->sizes[IP_MM_OUTER], inner = o->sizes[IP_MM_INNER];
+    const bool all_outer = outer > 1 && operand->outer == 0, all_inner = inner > 1 && operand->inner == 0;
+    if (!all_outer && !all_inner) {
+        ip_adjoint_add(a, operand->stage, product(a, o, left, right, mnk, operand->stage->dims));
+        return;
+    }
+    if (!all_outer && outer > 1) {
+        ip_adjoint_fail(a, s, "matrices that serve several along their second axis only");
+        return;
+    }
+    int64_t dims[4] = { outer, inner * mnk[0], mnk[1], 1 };
+    if (all_inner || inner == 1) dims[0] = outer * inner, dims[1] = mnk[0];
+    ip_stage *sum = ip_adjoint_summed(a, product(a, o, left, right, mnk, dims), 0);
+    ip_expr *at[4], *to[4];
+    if (!sum) return;
+    for (int d = 0; d < 4; d++)
+        at[d] = ip_x_coord(a->l->ir, d, operand->stage->dims[d]);
+    ip_adjoint_place(a, ip_adjoint_number(a, operand->stage->dims, at), sum->dims, to);
+    ip_adjoint_add(a, operand->stage,
+                   ip_adjoint_stage(a, operand->stage->dims, ip_adjoint_load(a, sum, to), "adjoint of a factor"));
 }
 
 static void of_matmul(ip_adjoints *a, const ip_stage *s, ip_stage *own)
 {
     const ip_opaque *o = s->opaque;
-    const int64_t m = o->sizes[IP_MM_M], n = o->sizes[IP_MM_N], k = o->sizes[IP_MM_K];
-    const bool is_turned = o->sizes[IP_MM_METHOD] == IP_MM_REDUCE && n > 1; /* b lies transposed */
-    if (!ip_dtype(o->dtype)->is_float || o->sizes[IP_MM_OUTER] != 1 || o->sizes[IP_MM_INNER] != 1 ||
-        m * n > INT32_MAX || m * k > INT32_MAX || k * n > INT32_MAX) {
-        ip_adjoint_fail(a, s, "products of several matrices, or of whole numbers");
+    const int64_t *sizes = o->sizes, m = sizes[IP_MM_M], n = sizes[IP_MM_N], k = sizes[IP_MM_K];
+    const bool is_turned = sizes[IP_MM_METHOD] == IP_MM_REDUCE && n > 1; /* b lies transposed */
+    const double batch = (double)sizes[IP_MM_OUTER] * (double)sizes[IP_MM_INNER], most = INT32_MAX;
+    if (!ip_dtype(o->dtype)->is_float || batch * (double)m * (double)n > most || batch * (double)m * (double)k > most ||
+        batch * (double)k * (double)n > most) {
+        ip_adjoint_fail(a, s, "a product of whole numbers, or a very large one");
         return;
     }
-    ip_stage *left = o->inputs[0], *right = o->inputs[1];
+    const factor left = { o->inputs[0], sizes[IP_MM_A_OUTER], sizes[IP_MM_A_INNER] },
+                 right = { o->inputs[1], sizes[IP_MM_B_OUTER], sizes[IP_MM_B_INNER] },
+                 g = { own, sizes[IP_MM_INNER], 1 };
+    factor turned = right;
     if (wants(a, o, 0)) {
-        ip_stage *b = is_turned ? right : transposed(a, right, k, n);
-        ip_adjoint_add(a, left, product(a, o, own, b, (int64_t[]){ m, k, n }, left->dims));
+        if (!is_turned) turned.stage = transposed(a, right.stage, k, n);
+        add_product(a, s, &left, g, turned, (int64_t[]){ m, k, n });
     }
     if (!wants(a, o, 1) || ip_adjoint_failed(a)) return;
-    if (is_turned)
-        ip_adjoint_add(a, right,
-                       product(a, o, transposed(a, own, m, n), left, (int64_t[]){ n, k, m }, right->dims));
-    else
-        ip_adjoint_add(a, right,
-                       product(a, o, transposed(a, left, m, k), own, (int64_t[]){ k, n, m }, right->dims));
+    turned = is_turned ? g : left;
+    turned.stage = is_turned ? transposed(a, own, m, n) : transposed(a, left.stage, m, k);
+    add_product(a, s, &right, turned, is_turned ? left : g,
+                is_turned ? (int64_t[]){ n, k, m } : (int64_t[]){ k, n, m });
 }
 
 /* ---- sorted elements --------------------------------------------------------------------------------- */
