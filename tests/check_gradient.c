@@ -15,10 +15,7 @@
 
 static imgpar_context *ref, *device;
 
-static void set_up(void)
-{
-    ck_assert_int_eq(imgpar_context_new("ref", &ref), IMGPAR_OK);
-}
+static void set_up(void) { ck_assert_int_eq(imgpar_context_new("ref", &ref), IMGPAR_OK); }
 
 static void tear_down(void) { imgpar_context_release(ref); }
 
@@ -289,8 +286,8 @@ START_TEST(every_row_with_a_derivative_has_it)
         outcome o = compare(ref, loss, &a, 1e-5, 1e-3, why);
         if (o == WRONG) o = compare(ref, loss, &a, 1e-2, 1e-2, why); /* what is computed in f32 on its way */
         if (is_without(info->name))
-            ck_assert_msg(o != RIGHT || strcmp(info->name, "phase_correlation") == 0,
-                          "%s: %s has a derivative now", info->name, info->example);
+            ck_assert_msg(o != RIGHT || strcmp(info->name, "phase_correlation") == 0, "%s: %s has a derivative now",
+                          info->name, info->example);
         else
             ck_assert_msg(o == RIGHT || (o == REFUSED && has_no_array(why)), "%s: %s: %s", info->name, info->example,
                           why);
@@ -360,7 +357,8 @@ static void expect_value(const char *text, const sample *a, const double *want, 
     char why[512] = "";
     ck_assert_msg(evaluate(ref, text, a, out, why) == n, "%s: %s", text, why);
     for (int k = 0; k < n; k++)
-        ck_assert_msg(fabs(out[k] - want[k]) <= 1e-6 * fabs(want[k]), "%s: element %d is %.17g, not %.17g", text, k, out[k], want[k]);
+        ck_assert_msg(fabs(out[k] - want[k]) <= 1e-6 * fabs(want[k]), "%s: element %d is %.17g, not %.17g", text, k,
+                      out[k], want[k]);
 }
 
 START_TEST(what_is_equal_shares)
@@ -393,6 +391,12 @@ START_TEST(the_very_array_counts)
     expect_value("u = zeros([2])\nv = zeros([2])\ngrad(sum(2 * u + 3 * v), u)", &a, (double[]){ 2, 2 }, 2);
     expect_value("u = flip($1)\ngrad(sum(flip(u) * $1), u)", &a, (double[]){ 2, 1 }, 2);
     expect_value("u = cast($1, f64)\ngrad(sum(u * $1), u)", &a, (double[]){ 1, 2 }, 2);
+    /* both of what is made of the other, and of itself through it */
+    expect_value("v = $1 * $1\n(g, h) = grad(sum($1 * v), ($1, v))\nconcatenate(g, h)", &a, (double[]){ 3, 12, 1, 2 },
+                 4);
+    expect_value("v = $1 * $1\n(g, h) = gradient(sum($1 * v), (v, $1))\nconcatenate(g, h)", &a,
+                 (double[]){ 1, 2, 3, 12 }, 4);
+    expect_value("gradient(sum($1 * $1), $1)", &a, (double[]){ 2, 4 }, 2);
     imgpar_array *in = array_of(ref, &a), *square = imgpar_apply(ref, "$1 * $1", &in, 1), *loss, *g;
     double out[2];
     ck_assert_int_eq(imgpar_array_eval(square, NULL), IMGPAR_OK);
@@ -415,8 +419,11 @@ START_TEST(what_has_no_gradient_is_refused_by_name)
         { "grad($1, $1)", "grad: loss is [2, 3]; it must be one number, as sum() and mean() give" },
         { "grad(sum($1), blur($1, 1))", "grad: the loss is not computed from a; give the array a name" },
         { "grad(sum($1), 3)", "grad: a must be an array, not a number" },
+        { "(g, h) = grad(sum($1), ($1, $1))\ng", "grad: one array is given twice" },
+        { "v = $1 * 2\n(g, h) = grad(sum($1), ($1, v))\ng", "grad: the loss is not computed from a" },
+        { "(g, h) = grad(sum($1), ($1, 3))\ng", "grad: a must be arrays, not a number" },
         { "m = $1 > 1\ngrad(sum(m), m)", "grad: a is bool; it must be of real numbers" },
-        { "z = complex($1, 1)\ngrad(sum(real(z)), z)", "grad: a is complex64; it must be of real numbers" },
+        { "w = complex($1, 1)\ngrad(sum(real(w)), w)", "grad: a is complex64; it must be of real numbers" },
         { "grad(all($1), $1)", "grad: loss is bool; it must be a real number" },
         { "grad(sum($1 > 1), $1)", "only through >, which does not change smoothly" },
         { "grad(sum(floor($1)), $1)", "only through floor, which does not change smoothly" },

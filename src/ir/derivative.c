@@ -225,10 +225,7 @@ static ip_expr *of_log10(const given *v, int k)
     return divide(v, v->g, mul(v, number(v, 2.30258509299404568402), arg(v, k)));
 }
 static ip_expr *of_log1p(const given *v, int k) { return divide(v, v->g, add(v, number(v, 1), arg(v, k))); }
-static ip_expr *of_cbrt(const given *v, int k)
-{
-    return (void)k, per(v, mul(v, number(v, 3), square(v, result(v))));
-}
+static ip_expr *of_cbrt(const given *v, int k) { return (void)k, per(v, mul(v, number(v, 3), square(v, result(v)))); }
 static ip_expr *of_rsqrt(const given *v, int k)
 {
     ip_expr *x = result(v);
@@ -249,10 +246,7 @@ static ip_expr *per_root(const given *v, ip_expr *a, double to, double sign)
 
 static ip_expr *of_asin(const given *v, int k) { return per_root(v, arg(v, k), 1, -1); }
 static ip_expr *of_acos(const given *v, int k) { return negative(v, of_asin(v, k)); }
-static ip_expr *of_atan(const given *v, int k)
-{
-    return divide(v, v->g, add(v, number(v, 1), square(v, arg(v, k))));
-}
+static ip_expr *of_atan(const given *v, int k) { return divide(v, v->g, add(v, number(v, 1), square(v, arg(v, k)))); }
 static ip_expr *of_sinh(const given *v, int k) { return mul(v, v->g, unary(v, IP_X_COSH, arg(v, k))); }
 static ip_expr *of_cosh(const given *v, int k) { return mul(v, v->g, unary(v, IP_X_SINH, arg(v, k))); }
 static ip_expr *of_tanh(const given *v, int k)
@@ -261,10 +255,7 @@ static ip_expr *of_tanh(const given *v, int k)
 }
 static ip_expr *of_asinh(const given *v, int k) { return per_root(v, arg(v, k), 1, 1); }
 static ip_expr *of_acosh(const given *v, int k) { return per_root(v, arg(v, k), -1, 1); }
-static ip_expr *of_atanh(const given *v, int k)
-{
-    return divide(v, v->g, sub(v, number(v, 1), square(v, arg(v, k))));
-}
+static ip_expr *of_atanh(const given *v, int k) { return divide(v, v->g, sub(v, number(v, 1), square(v, arg(v, k)))); }
 /* 2 / sqrt(pi) exp(-a^2) */
 static ip_expr *of_erf(const given *v, int k)
 {
@@ -275,16 +266,16 @@ static ip_expr *of_erfc(const given *v, int k) { return negative(v, of_erf(v, k)
 
 /* What is not here has derivative 0, but for windows and loops, which are walked. */
 static const rule rules[IP_X_N] = {
-    [IP_X_ADD] = of_same,     [IP_X_SUB] = of_sub,      [IP_X_MUL] = of_mul,     [IP_X_DIV] = of_div,
-    [IP_X_MOD] = of_mod,      [IP_X_MIN] = of_extreme,  [IP_X_MAX] = of_extreme, [IP_X_POW] = of_pow,
-    [IP_X_ATAN2] = of_atan2,  [IP_X_SELECT] = of_select, [IP_X_FMA] = of_fma,    [IP_X_NEG] = of_neg,
-    [IP_X_ABS] = of_abs,      [IP_X_SQRT] = of_sqrt,    [IP_X_EXP] = of_exp,     [IP_X_EXP2] = of_exp2,
-    [IP_X_EXPM1] = of_expm1,  [IP_X_LOG] = of_log,      [IP_X_LOG2] = of_log2,   [IP_X_LOG10] = of_log10,
-    [IP_X_LOG1P] = of_log1p,  [IP_X_CBRT] = of_cbrt,    [IP_X_RSQRT] = of_rsqrt, [IP_X_SIN] = of_sin,
-    [IP_X_COS] = of_cos,      [IP_X_TAN] = of_tan,      [IP_X_ASIN] = of_asin,   [IP_X_ACOS] = of_acos,
-    [IP_X_ATAN] = of_atan,    [IP_X_SINH] = of_sinh,    [IP_X_COSH] = of_cosh,   [IP_X_TANH] = of_tanh,
-    [IP_X_ASINH] = of_asinh,  [IP_X_ACOSH] = of_acosh,  [IP_X_ATANH] = of_atanh, [IP_X_ERF] = of_erf,
-    [IP_X_ERFC] = of_erfc,    [IP_X_CAST] = of_cast,    [IP_X_SATURATE] = of_saturate,
+    [IP_X_ADD] = of_same,    [IP_X_SUB] = of_sub,       [IP_X_MUL] = of_mul,           [IP_X_DIV] = of_div,
+    [IP_X_MOD] = of_mod,     [IP_X_MIN] = of_extreme,   [IP_X_MAX] = of_extreme,       [IP_X_POW] = of_pow,
+    [IP_X_ATAN2] = of_atan2, [IP_X_SELECT] = of_select, [IP_X_FMA] = of_fma,           [IP_X_NEG] = of_neg,
+    [IP_X_ABS] = of_abs,     [IP_X_SQRT] = of_sqrt,     [IP_X_EXP] = of_exp,           [IP_X_EXP2] = of_exp2,
+    [IP_X_EXPM1] = of_expm1, [IP_X_LOG] = of_log,       [IP_X_LOG2] = of_log2,         [IP_X_LOG10] = of_log10,
+    [IP_X_LOG1P] = of_log1p, [IP_X_CBRT] = of_cbrt,     [IP_X_RSQRT] = of_rsqrt,       [IP_X_SIN] = of_sin,
+    [IP_X_COS] = of_cos,     [IP_X_TAN] = of_tan,       [IP_X_ASIN] = of_asin,         [IP_X_ACOS] = of_acos,
+    [IP_X_ATAN] = of_atan,   [IP_X_SINH] = of_sinh,     [IP_X_COSH] = of_cosh,         [IP_X_TANH] = of_tanh,
+    [IP_X_ASINH] = of_asinh, [IP_X_ACOSH] = of_acosh,   [IP_X_ATANH] = of_atanh,       [IP_X_ERF] = of_erf,
+    [IP_X_ERFC] = of_erfc,   [IP_X_CAST] = of_cast,     [IP_X_SATURATE] = of_saturate,
 };
 
 /* ---- what depends on wanted leaves ------------------------------------------------------------------ */
@@ -412,9 +403,8 @@ static ip_expr *share_of_extreme(pass *p, ip_expr *x, ip_expr *g)
     }
     ip_expr *extreme = d->keep(x, d->user), *one = ip_x_float(ir, g->dtype, 1), *zero = ip_x_float(ir, g->dtype, 0);
     ip_expr *equals = ip_x_binary(ir, IP_X_EQ, x->arg[0], extreme);
-    ip_expr *n = d->keep(ip_x_fold_taps(ir, IP_FOLD_SUM, x->window, x->taps_y, x->taps_x,
-                                        ip_x_select(ir, equals, one, zero)),
-                         d->user);
+    ip_expr *n = d->keep(
+        ip_x_fold_taps(ir, IP_FOLD_SUM, x->window, x->taps_y, x->taps_x, ip_x_select(ir, equals, one, zero)), d->user);
     return ip_x_select(ir, equals, ip_x_binary(ir, IP_X_DIV, g, n), zero);
 }
 

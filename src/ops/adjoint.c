@@ -248,9 +248,9 @@ static ip_expr *product_of_others(ip_adjoints *a, const ip_stage *s, ip_expr *g)
     product->init = s->init;
     product->combine = s->combine;
     ip_expr *n = ip_adjoint_first(a, zeros), *rest = ip_adjoint_first(a, product);
-    ip_expr *others = ip_x_select(
-        ir, binary(a, IP_X_EQ, n, zero), binary(a, IP_X_DIV, rest, safe),
-        ip_x_select(ir, binary(a, IP_X_AND, binary(a, IP_X_EQ, n, one), is_zero), rest, zero));
+    ip_expr *others =
+        ip_x_select(ir, binary(a, IP_X_EQ, n, zero), binary(a, IP_X_DIV, rest, safe),
+                    ip_x_select(ir, binary(a, IP_X_AND, binary(a, IP_X_EQ, n, one), is_zero), rest, zero));
     return binary(a, IP_X_MUL, g, ip_x_cast(ir, g->dtype, others));
 }
 
@@ -299,8 +299,7 @@ static ip_expr *at_step(backwards *b, ip_stage *stage, int by, ip_expr *outside)
     ip_ir *ir = b->a->l->ir;
     for (int d = 0; d < 4; d++)
         at[d] = ip_x_coord(ir, d, stage->dims[d]);
-    at[b->s->axis] = ip_x_binary(ir, IP_X_ADD, at[b->s->axis],
-                                 ip_x_int(ir, IMGPAR_I32, b->s->backward ? -by : by));
+    at[b->s->axis] = ip_x_binary(ir, IP_X_ADD, at[b->s->axis], ip_x_int(ir, IMGPAR_I32, b->s->backward ? -by : by));
     return ip_x_load(ir, stage, at, IMGPAR_BORDER_CONSTANT, outside);
 }
 
@@ -326,7 +325,8 @@ static ip_expr *state_before(backwards *b, int by)
         b->states->axis = s->axis;
         b->states->backward = s->backward;
     }
-    return by ? at_step(b, b->states, -by, ip_x_map(b->a->l->ir, s->init, put_first, s)) : ip_adjoint_here(b->a, b->states);
+    return by ? at_step(b, b->states, -by, ip_x_map(b->a->l->ir, s->init, put_first, s))
+              : ip_adjoint_here(b->a, b->states);
 }
 
 /* x at each element, its states those of the body (1 before), or of the finish (the element's own). */
@@ -378,17 +378,16 @@ static void reverse_scan(ip_adjoints *a, ip_stage *s, ip_stage *own, reversal *r
     t->axis = s->axis;
     t->backward = !s->backward;
     t->body = ip_adjoint_here(a, seeds);
-    if (ones) t->body = binary(a, IP_X_ADD, t->body,
-                               binary(a, IP_X_MUL, ip_adjoint_here(a, ones), ip_x_acc(ir, 0, f)));
-    if (twos) t->body = binary(a, IP_X_ADD, t->body,
-                               binary(a, IP_X_MUL, ip_adjoint_here(a, twos), ip_x_acc(ir, 1, f)));
+    if (ones) t->body = binary(a, IP_X_ADD, t->body, binary(a, IP_X_MUL, ip_adjoint_here(a, ones), ip_x_acc(ir, 0, f)));
+    if (twos) t->body = binary(a, IP_X_ADD, t->body, binary(a, IP_X_MUL, ip_adjoint_here(a, twos), ip_x_acc(ir, 1, f)));
     t->init = ip_x_float(ir, f, 0);
     t->finish = ip_x_acc(ir, 0, f);
     t->note = "adjoint of states";
     r->wants_acc = false;
     r->n_emitted = n_emitted;
     /* the body's loads: its states are numbers now */
-    ip_expr *body = s->body->uses & IP_USES_ACC ? with_acc(a, s->body, state_before(&b, 1), state_before(&b, 2)) : s->body;
+    ip_expr *body =
+        s->body->uses & IP_USES_ACC ? with_acc(a, s->body, state_before(&b, 1), state_before(&b, 2)) : s->body;
     reverse(r, body, ip_adjoint_here(a, t));
     if (!next || ip_adjoint_failed(a)) return;
     /* Where the state before the first element is what is stored; what the body makes of it is the value outside of the

@@ -212,7 +212,7 @@ typedef struct inverted {
     ip_stage *stage; /* NULL: `computed` is the cotangent */
     ip_expr *computed;
     int64_t domain[4]; /* of stage, after sums */
-    bool is_one_sum; /* stage has one element, which is for all of the domain */
+    bool is_one_sum;   /* stage has one element, which is for all of the domain */
 } inverted;
 
 /* Whether each element is read for one element of its domain, and what for. */
@@ -284,8 +284,7 @@ static ip_expr *copies(ip_adjoints *a, ip_stage *wide, int dim, int64_t n, int64
     for (int d = 0; d < 4; d++)
         at[d] = ip_x_coord(ir, d, d == dim ? n : wide->dims[d]);
     at[dim] = binary(a, is_mirrored ? IP_X_SUB : IP_X_ADD, from, at[dim]);
-    at[dim] = binary(a, IP_X_ADD, at[dim],
-                     binary(a, IP_X_MUL, ip_x_tap(ir, window, 1, taps), i32(a, period)));
+    at[dim] = binary(a, IP_X_ADD, at[dim], binary(a, IP_X_MUL, ip_x_tap(ir, window, 1, taps), i32(a, period)));
     ip_expr *x = ip_x_load(ir, wide, at, IMGPAR_BORDER_CONSTANT, ip_x_float(ir, wide->dtype, 0));
     return ip_x_fold_taps(ir, IP_FOLD_SUM, window, 1, taps, x);
 }
@@ -345,7 +344,8 @@ static ip_stage *folded(ip_adjoints *a, ip_stage *wide, int dim, int border, int
     if (border != IMGPAR_BORDER_WRAP && !(is_101 && n == 1)) {
         ip_expr *mirrored = copies(a, wide, dim, n, before - (is_101 ? 0 : 1), period, true);
         if (is_101) { /* the ends are their own mirror images */
-            ip_expr *is_end = binary(a, IP_X_OR, binary(a, IP_X_EQ, q, i32(a, 0)), binary(a, IP_X_EQ, q, i32(a, n - 1)));
+            ip_expr *is_end =
+                binary(a, IP_X_OR, binary(a, IP_X_EQ, q, i32(a, 0)), binary(a, IP_X_EQ, q, i32(a, n - 1)));
             mirrored = ip_x_select(ir, is_end, zero_of(a, mirrored), mirrored);
         }
         value = binary(a, IP_X_ADD, value, mirrored);
@@ -427,8 +427,9 @@ static ip_stage *scattered(ip_adjoints *a, const ip_stage *s, const ip_reading *
     for (int d = 0; d < 4; d++) {
         index[d] = r->n_frames ? ip_x_map(ir, r->load->arg[d], spread, &p) : r->load->arg[d];
         if (r->load->border == IMGPAR_BORDER_CONSTANT)
-            inside = both(a, inside, is_in(a, (ip_expr *[]){ index[d], i32(a, 0), i32(a, 0), i32(a, 0) },
-                                           (int64_t[]){ s->dims[d], 1, 1, 1 }));
+            inside = both(a, inside,
+                          is_in(a, (ip_expr *[]){ index[d], i32(a, 0), i32(a, 0), i32(a, 0) },
+                                (int64_t[]){ s->dims[d], 1, 1, 1 }));
         else if (r->load->border != IP_BORDER_NONE)
             index[d] = ip_x_border(ir, r->load->border, index[d], i32(a, s->dims[d]));
     }

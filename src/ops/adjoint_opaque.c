@@ -31,7 +31,8 @@ static void of_fft(ip_adjoints *a, const ip_stage *s, ip_stage *own)
     ip_stage *t = ip_stage_opaque(a->l->ir, &o, IMGPAR_F32, s->dims, a->l->node);
     ip_expr *factor = ip_x_param(a->l->ir, IMGPAR_F32, was_inverse ? 1 / n : n, 0, 0x1p31);
     ip_expr *x = binary(a, IP_X_MUL, ip_adjoint_here(a, t), factor);
-    ip_adjoint_add(a, s->opaque->inputs[0], ip_adjoint_stage(a, s->opaque->inputs[0]->dims, x, "adjoint of a transform"));
+    ip_adjoint_add(a, s->opaque->inputs[0],
+                   ip_adjoint_stage(a, s->opaque->inputs[0]->dims, x, "adjoint of a transform"));
 }
 
 /* ---- products of matrices --------------------------------------------------------------------- */
@@ -161,7 +162,8 @@ static void of_scatter(ip_adjoints *a, const ip_stage *s, ip_stage *own)
         ip_adjoint_fail(a, s, NULL);
         return;
     }
-    if (o->sizes[IP_SCATTER_HAS_BASE] && wants(a, o, IP_SCATTER_BASE)) ip_adjoint_add(a, o->inputs[IP_SCATTER_BASE], own);
+    if (o->sizes[IP_SCATTER_HAS_BASE] && wants(a, o, IP_SCATTER_BASE))
+        ip_adjoint_add(a, o->inputs[IP_SCATTER_BASE], own);
     if (!wants(a, o, IP_SCATTER_VALUES)) return;
     const int64_t n = o->sizes[IP_SCATTER_N], width = o->sizes[IP_SCATTER_WIDTH];
     const bool is_one = o->sizes[IP_SCATTER_ONE_VALUE] != 0;

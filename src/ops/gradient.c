@@ -78,6 +78,7 @@ ip_stage *ip_stages_variable(ip_lower *l)
 typedef struct met {
     const imgpar_array *node;
     imgpar_array *copy; /* a handle; NULL: it depends on no variable */
+    int variable;       /* 1 + its number among the arrays by which is differentiated; 0: it is none */
     bool is_done;
 } met;
 
@@ -87,6 +88,7 @@ typedef struct copying {
     size_t size, used;
     imgpar_array **stack;
     size_t depth, capacity;
+    int n_variables;
     ip_error *err;
 } copying;
 
@@ -144,8 +146,9 @@ static imgpar_status refuse(copying *c, const imgpar_array *node)
         return ip_fail(c->err, IMGPAR_E_UNSUPPORTED,
                        "grad: the loss depends on an iterate() of so many steps that it is run as a loop, which has "
                        "no derivative; short loops have one");
-    return ip_fail(c->err, IMGPAR_E_UNSUPPORTED, "grad: the loss depends on a kernel of your own, which has no "
-                                                 "derivative");
+    return ip_fail(c->err, IMGPAR_E_UNSUPPORTED,
+                   "grad: the loss depends on a kernel of your own, which has no "
+                   "derivative");
 }
 
 /* A copy of node over the copies of its inputs. */
@@ -163,14 +166,26 @@ static imgpar_status copy_node(copying *c, const imgpar_array *node, imgpar_arra
     return IMGPAR_OK;
 }
 
-/* The node on top of the stack: its inputs first. */
+/* A variable over the node, or over its copy, so that what it is made of counts, too. */
+static imgpar_status make_variable(copying *c, met *m, imgpar_array *node)
+{
+    const ip_arg args[] = { ip_arg_array(m->copy ? m->copy : node),
+                            { .name = "number", .kind = IP_ARG_NUMBER, .number = m->variable - 1 } };
+    imgpar_array *variable = ip_build(c->ctx, ip_op_find("variable"), args, 2);
+    imgpar_array_release(m->copy);
+    m->copy = variable;
+    return variable->op ? IMGPAR_OK : ip_fail_memory(c->err, "building a gradient");
+}
+
+/* The node on top of the stack: its inputs first. What stands below the only variable does not matter. */
 static imgpar_status visit(copying *c)
 {
     imgpar_array *node = c->stack[c->depth - 1];
     met *m = entry_of(c, node);
     if (!m) return ip_fail_memory(c->err, "building a gradient");
+    const bool looks_below = !m->is_done && !(m->variable && c->n_variables == 1);
     bool waits = false, depends = false;
-    for (int k = 0; !m->is_done && k < node->n_inputs; k++) {
+    for (int k = 0; looks_below && k < node->n_inputs; k++) {
         const met *in = find(c, node->inputs[k]);
         depends |= in->node && in->copy;
         if (in->node && in->is_done) continue;
@@ -181,27 +196,11 @@ static imgpar_status visit(copying *c)
     c->depth--;
     if (m->is_done) return IMGPAR_OK;
     m->is_done = true;
-    return depends ? copy_node(c, node, &m->copy) : IMGPAR_OK;
+    imgpar_status st = depends ? copy_node(c, node, &m->copy) : IMGPAR_OK;
+    return !st && m->variable ? make_variable(c, m, node) : st;
 }
 
 /* ---- gradients ------------------------------------------------------------------------------------- */
-
-static imgpar_status make_variable(copying *c, imgpar_array *a, int number, ip_error *err)
-{
-    const ip_arg args[] = { ip_arg_array(a), { .name = "number", .kind = IP_ARG_NUMBER, .number = number } };
-    met *m = entry_of(c, a);
-    if (!m) return ip_fail_memory(err, "building a gradient");
-    if (m->copy)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "grad: one array is given twice");
-    imgpar_array *variable = ip_build(c->ctx, ip_op_find("variable"), args, 2);
-    if (!variable->op) {
-        imgpar_array_release(variable);
-        return ip_fail_memory(err, "building a gradient");
-    }
-    m->copy = variable;
-    m->is_done = true;
-    return IMGPAR_OK;
-}
 
 static imgpar_array *adjoint(copying *c, imgpar_array *loss, imgpar_array *const *by, int n, int number)
 {
@@ -221,16 +220,21 @@ static imgpar_array *adjoint(copying *c, imgpar_array *loss, imgpar_array *const
 static imgpar_status copy_all(copying *c, imgpar_array *loss, imgpar_array *const *by, int n)
 {
     imgpar_status st = check_loss(loss, c->err);
+    c->n_variables = n;
     for (int k = 0; !st && k < n; k++) {
         st = check_variable(by[k], c->err);
-        if (!st) st = make_variable(c, by[k], k, c->err);
+        met *m = st ? NULL : entry_of(c, by[k]);
+        if (!st && !m) st = ip_fail_memory(c->err, "building a gradient");
+        if (!st && m->variable) st = ip_fail(c->err, IMGPAR_E_ARGUMENT, "grad: one array is given twice");
+        if (!st) m->variable = k + 1;
     }
     if (!st && !push(c, loss)) st = ip_fail_memory(c->err, "building a gradient");
     while (!st && c->depth > 0)
         st = visit(c);
-    if (!st && !find(c, loss)->copy)
-        st = ip_fail(c->err, IMGPAR_E_ARGUMENT,
-                     "grad: the loss is not computed from a; give the array a name, and that name to both");
+    for (int k = 0; !st && k < n; k++)
+        if (!find(c, by[k])->copy)
+            st = ip_fail(c->err, IMGPAR_E_ARGUMENT,
+                         "grad: the loss is not computed from a; give the array a name, and that name to both");
     return st;
 }
 
