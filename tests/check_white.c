@@ -99,7 +99,7 @@ static const struct {
       "regions scatter_min scatter_max hdr_merge det solve "
       "cholesky lstsq pinv qr_q qr_r eigvalsh eigvecsh svdvals svd_u svd_vt matrix_rank matrix_power "
       "match_template phase_correlation hough_lines ms_ssim histogram2d "
-      "mutual_information dct idct dct2 idct2 haar ihaar daubechies4 idaubechies4 optical_flow " },
+      "mutual_information dct idct dct2 idct2 haar ihaar daubechies4 idaubechies4 optical_flow grad " },
     { 1, " all any hsv_to_rgb lab_to_rgb set_white rgb_to_linear linear_to_rgb xyz_to_rgb oklab_to_rgb hsl_to_rgb"
          " regional_maxima regional_minima h_maxima h_minima peaks "
          "lch_to_lab harris radial_gradient isnan isinf isfinite smoothstep yuv_to_rgb yiq_to_rgb " },

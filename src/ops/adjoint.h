@@ -11,8 +11,8 @@
  *     beyond edges, by a border rule                an adjoint with a margin, whose margin is folded back
  *     anywhere else                                 scatter_add
  *
- * Folds hand their cotangent to all that they fold, recurrences are recurrences the other way round, and of hand-written
- * kernels some have an adjoint (adjoint_opaque.c); the rest is refused by name.
+ * Folds hand their cotangent to all that they fold, recurrences are recurrences the other way round, and some of the
+ * hand-written kernels have an adjoint (adjoint_opaque.c); the rest is refused by name.
  */
 #ifndef IP_OPS_ADJOINT_H
 #define IP_OPS_ADJOINT_H
