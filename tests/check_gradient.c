@@ -309,6 +309,50 @@ START_TEST(the_device_agrees)
 }
 END_TEST
 
+static void expect_value(const char *text, const sample *a, const double *want, int n)
+{
+    double out[MOST];
+    char why[512] = "";
+    ck_assert_msg(evaluate(ref, text, a, out, why) == n, "%s: %s", text, why);
+    for (int k = 0; k < n; k++)
+        ck_assert_msg(fabs(out[k] - want[k]) <= 1e-6 * fabs(want[k]), "%s: element %d is %.17g, not %.17g", text, k,
+                      out[k], want[k]);
+}
+
+/* Of $1 with planes and channels. */
+static const char *const of_volumes[] = {
+    "$1 ** 2 * mean($1, axis=[0 3], keepdims=true)",
+    "permute($1, [2 0 3 1]) ** 2",
+    "blur($1, 1) ** 2",
+    "cumsum($1, axis=0) ** 2",
+    "maxval($1, axis=0)",
+    "stencil(q[-1, 0, 1, 0] * q, border=reflect)",
+    "reshape($1, [6, -1]) ** 2",
+    "slice($1, [0 1], [2 3]) ** 2",
+    "sort($1, axis=2) ** 2",
+};
+enum { N_OF_VOLUMES = sizeof of_volumes / sizeof *of_volumes };
+
+START_TEST(volumes_have_gradients)
+{
+    static const int64_t shape[4] = { 3, 4, 5, 2 };
+    char loss[TEXT];
+    const sample a = sample_new(4, shape, 0.2, 0.9);
+    loss_of("q = $1\n", of_volumes[_i], loss);
+    expect_right(ref, loss, &a, 1e-5, 1e-5);
+}
+END_TEST
+
+/* f32 and f16: to what their numbers hold. */
+START_TEST(narrow_floats_have_gradients_of_f32)
+{
+    const sample a = { .rank = 1, .shape = { 3 }, .v = { 1, 2, 3 } };
+    expect_value("u = cast($1, f32)\ngrad(sum(u ** 3), u)", &a, (double[]){ 3, 12, 27 }, 3);
+    expect_value("u = cast($1, f16)\ngrad(sum(u * u), u)", &a, (double[]){ 2, 4, 6 }, 3);
+    expect_value("u = cast($1, f16)\ngrad(mean(flip(u) * u), u)", &a, (double[]){ 2, 4 / 3., 2 / 3. }, 3);
+}
+END_TEST
+
 /* ---- folds, products, loops, gradients of gradients ------------------------------------------------------ */
 
 /* Losses, one number each, of $1, a 4 x 5 array. */
@@ -350,16 +394,6 @@ START_TEST(losses_of_many_kinds_have_gradients)
     expect_right(ref, losses[_i], &a, 1e-5, 1e-5);
 }
 END_TEST
-
-static void expect_value(const char *text, const sample *a, const double *want, int n)
-{
-    double out[MOST];
-    char why[512] = "";
-    ck_assert_msg(evaluate(ref, text, a, out, why) == n, "%s: %s", text, why);
-    for (int k = 0; k < n; k++)
-        ck_assert_msg(fabs(out[k] - want[k]) <= 1e-6 * fabs(want[k]), "%s: element %d is %.17g, not %.17g", text, k,
-                      out[k], want[k]);
-}
 
 START_TEST(what_is_equal_shares)
 {
@@ -423,7 +457,7 @@ START_TEST(what_has_no_gradient_is_refused_by_name)
         { "v = $1 * 2\n(g, h) = grad(sum($1), ($1, v))\ng", "grad: the loss is not computed from a" },
         { "(g, h) = grad(sum($1), ($1, 3))\ng", "grad: a must be arrays, not a number" },
         { "m = $1 > 1\ngrad(sum(m), m)", "grad: a is bool; it must be of real numbers" },
-        { "w = complex($1, 1)\ngrad(sum(real(w)), w)", "grad: a is complex64; it must be of real numbers" },
+        { "w = complex($1, 1)\ngrad(sum(real(w)), w)", "grad: a is complex64; it must be real" },
         { "grad(all($1), $1)", "grad: loss is bool; it must be a real number" },
         { "grad(sum($1 > 1), $1)", "only through >, which does not change smoothly" },
         { "grad(sum(floor($1)), $1)", "only through floor, which does not change smoothly" },
@@ -452,6 +486,8 @@ int main(void)
     tcase_add_loop_test(rows, every_row_with_a_derivative_has_it, 0, ROWS_AT_ONCE);
     tcase_add_loop_test(rows, every_way_of_reading_has_its_adjoint, 0, N_ANYWHERE);
     tcase_add_loop_test(rows, losses_of_many_kinds_have_gradients, 0, N_LOSSES);
+    tcase_add_loop_test(rows, volumes_have_gradients, 0, N_OF_VOLUMES);
+    tcase_add_test(rows, narrow_floats_have_gradients_of_f32);
     tcase_add_test(rows, what_is_equal_shares);
     tcase_add_test(rows, whole_numbers_count_as_numbers);
     tcase_add_test(rows, the_very_array_counts);
