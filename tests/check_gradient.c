@@ -368,6 +368,7 @@ static const char *const losses[] = {
     "log(sum(exp($1)))",
     "reduce($1, 0, (p, q) -> p + q)",
     "reduce($1, 1, (p, q) -> p * q)",
+    "reduce($1, 0.5, (p, q) -> p * q + p)",
     "percentile($1, 30)",
     "sum(matmul($1, transpose($1)) ** 2)",
     "sum(matmul($1, numbers([1; 2; 3; 4; 5])) ** 2)",
@@ -464,7 +465,7 @@ START_TEST(what_has_no_gradient_is_refused_by_name)
         { "grad(sum(cast($1, u8) * 2), $1)", "only through cast, which does not change smoothly" },
         { "grad(sum(percentile_filter($1, 40, size=9)), $1)", "grad: percentile_filter has no derivative here" },
         { "u = iterate($1, 1000, u -> u * 0.99)\ngrad(sum(u), $1)", "run as a loop" },
-        { "grad(reduce($1, 0, (p, q) -> p * q + p), $1)", "has no derivative here" },
+        { "grad(reduce($1, 0, (p, q) -> p + q + p * q, associative=true), $1)", "has no derivative here" },
     };
     static const int64_t shape[2] = { 2, 3 };
     const sample a = sample_new(2, shape, 0.2, 0.9);
