@@ -99,7 +99,7 @@ static const struct {
       "regions scatter_min scatter_max hdr_merge det solve "
       "cholesky lstsq pinv qr_q qr_r eigvalsh eigvecsh svdvals svd_u svd_vt matrix_rank matrix_power "
       "match_template phase_correlation hough_lines ms_ssim histogram2d "
-      "mutual_information dct idct dct2 idct2 haar ihaar daubechies4 idaubechies4 optical_flow "
+      "mutual_information dct idct dct2 idct2 haar ihaar daubechies4 idaubechies4 optical_flow grad "
       "find_trim hough_circles hull_points find_contours moments hu_moments estimate_affine estimate_similarity "
       "estimate_homography "
       "transform_points " },

@@ -63,9 +63,11 @@ imgpar_array *ip_array_new(imgpar_context *ctx, const ip_op *op, int n_inputs)
     return a;
 }
 
-imgpar_array *ip_array_copy(const imgpar_array *a)
+imgpar_array *ip_array_copy(const imgpar_array *a) { return ip_array_copy_in(NULL, a); }
+
+imgpar_array *ip_array_copy_in(imgpar_context *ctx, const imgpar_array *a)
 {
-    imgpar_array *copy = ip_array_new(NULL, a->op, a->n_inputs);
+    imgpar_array *copy = ip_array_new(ctx, a->op, a->n_inputs);
     if (!copy) return NULL;
     copy->type = a->type;
     copy->range = a->range;

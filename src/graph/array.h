@@ -154,6 +154,7 @@ bool ip_array_same_alone(const imgpar_array *a, const imgpar_array *b);
 /* A node of the same row, parameters, type and range with room for its inputs, of no context, with no elements and no
  * metadata; to be completed. NULL without memory. One handle. */
 imgpar_array *ip_array_copy(const imgpar_array *a);
+imgpar_array *ip_array_copy_in(imgpar_context *ctx, const imgpar_array *a); /* of that context */
 /* Structural equality of two complete nodes whose inputs are pairwise identical pointers. */
 bool ip_array_same(const imgpar_array *a, const imgpar_array *b);
 

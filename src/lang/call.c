@@ -412,7 +412,7 @@ static bool eval_argument(ip_eval *ev, const ip_op *op, const ip_node *node, int
     if (positions && !ev->checking) own.type = first->u.array->type;
     const ip_coords *inherited = positions ? ip_inherited_coords(ev) : ev->place.make;
     ip_place place = ip_leave_region(ev, positions && !inherited ? &own : inherited);
-    bool ok = ip_eval_value(ev, item, out);
+    bool ok = ip_gradient_takes_several(op, i) ? ip_eval_any(ev, item, out) : ip_eval_value(ev, item, out);
     ev->place = place;
     return ok;
 }
@@ -434,6 +434,13 @@ bool ip_call_row(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out)
         ok = eval_argument(ev, op, node, i, &args[0], &args[i]);
         scalars = scalars && ok && ip_val_is_scalar(&args[i]) && !node->names[i];
     }
+    if (ok && n == 2 && args[1].kind == IP_V_TUPLE && ip_gradient_takes_several(op, 1)) {
+        ok = ip_gradients_of_several(ev, node->offset, args, out);
+        ip_vals_free(args, n);
+        ip_free(offsets);
+        return ok;
+    }
+    if (ok) op = ip_gradient_row(op, args, node->names, n);
     /* As it was written: "min" of two numbers, whatever the row of that alias is called. */
     if (ok && !(scalars && n > 0 && ip_scalar_function(node->name->name, args, n, out)))
         ok = ip_call_op(ev, op, node->offset, args, node->names, offsets, n, out);

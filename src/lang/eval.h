@@ -199,6 +199,11 @@ bool ip_reduce_axes(ip_eval *ev, const ip_node *call, const ip_val *a, unsigned 
 /* *a becomes its elements folded one after the other, row-major along the axes. */
 bool ip_reduce_in_order(ip_eval *ev, const ip_node *call, ip_val *a, unsigned axes, bool keepdims, double init,
                         const ip_fold_function *function);
+/* Whether argument i of a row may be several arrays; the row that a call with these arguments means; the gradients of
+ * several arrays, args[1] being a tuple: lang/gradients.c. */
+bool ip_gradient_takes_several(const ip_op *op, int i);
+const ip_op *ip_gradient_row(const ip_op *op, const ip_val *args, ip_symbol *const *names, int n);
+bool ip_gradients_of_several(ip_eval *ev, size_t offset, const ip_val *args, ip_val *out);
 /* A call of a row of the table, as it is written. */
 bool ip_call_row(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out);
 /* slice.c: slice() at values that are known when a loop runs; *is_mine: it is such a one, and *out is set. False:

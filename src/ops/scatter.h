@@ -7,6 +7,8 @@
 #include "ir/opaque.h"
 #include "ops/families.h"
 
+struct ip_lower;
+
 /*
  * Note [Blocks of a scatter]
  * n values, or rows of them, are added to m elements, each where its index says. The values are cut into blocks; each
@@ -29,6 +31,10 @@ enum {
     IP_SCATTER_FOLD       /* an ip_scatter_fold */
 };
 enum { IP_SCATTER_INDICES, IP_SCATTER_VALUES, IP_SCATTER_BASE }; /* inputs: i32; of the opaque's dtype */
+
+/* A stage of these dims and the dtype of values, f32 or f64: each of values, a stage of the size of places, added to 0
+ * where places, i32 in row-major order, tells; beyond the end it is not added. */
+ip_stage *ip_scatter_sum(struct ip_lower *l, const int64_t dims[4], ip_stage *places, ip_stage *values);
 
 imgpar_status ip_scatter_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
                                  void *user);

@@ -243,6 +243,19 @@ ip_stage *ip_stages_scatter(ip_lower *l)
     return ip_lower_map(l, ip_lower_read(l, sums, zero, zero, zero, IP_BORDER_NONE, NULL));
 }
 
+ip_stage *ip_scatter_sum(ip_lower *l, const int64_t dims[4], ip_stage *places, ip_stage *values)
+{
+    scattering s = { .indices = places,
+                     .values = values,
+                     .dtype = values->dtype,
+                     .n = (int64_t)ip_dims_count(places->dims),
+                     .rows = (int64_t)ip_dims_count(dims),
+                     .width = 1 };
+    for (int d = 0; d < 4; d++)
+        s.dims[d] = dims[d];
+    return scatter_stage(l, &s);
+}
+
 /* ---- weighted histogram ---------------------------------------------------------------------------- */
 
 imgpar_status ip_infer_weighted_histogram(imgpar_array *node, ip_error *err)

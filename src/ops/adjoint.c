@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+/* From a loss down to what it is differentiated by, stage by stage. adjoint.h tells how. */
+#include "ops/adjoint.h"
+
+#include "base/dtype.h"
+#include "base/status.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- helpers ------------------------------------------------------------------------------------ */
+
+static const char *name_of(const ip_stage *s)
+{
+    if (!s->node || !s->node->op) return "a step";
+    return s->node->op->symbol ? s->node->op->symbol : s->node->op->info.name;
+}
+
+void ip_adjoint_fail(ip_adjoints *a, const ip_stage *s, const char *what)
+{
+    if (a->l->err->status) return;
+    ip_fail(a->l->err, IMGPAR_E_UNSUPPORTED, "grad: %s has no derivative here%s%s", name_of(s), what ? ": " : "",
+            what ? what : "");
+}
+
+bool ip_adjoint_failed(const ip_adjoints *a) { return a->l->err->status || a->l->ir->failed; }
+
+bool ip_adjoint_wants(const ip_adjoints *a, const ip_stage *s)
+{
+    return s->id < a->n_stages && a->depends[s->id] && s->dtype != IMGPAR_BOOL;
+}
+
+ip_stage *ip_adjoint_stage(ip_adjoints *a, const int64_t dims[4], ip_expr *value, const char *note)
+{
+    return ip_lower_stage_sized(a->l, dims, value->dtype, value, note);
+}
+
+ip_expr *ip_adjoint_load(ip_adjoints *a, ip_stage *stage, ip_expr *const at[4])
+{
+    return ip_x_load(a->l->ir, stage, at, IP_BORDER_NONE, NULL);
+}
+
+ip_expr *ip_adjoint_here(ip_adjoints *a, ip_stage *stage)
+{
+    ip_expr *at[4];
+    for (int d = 0; stage && d < 4; d++)
+        at[d] = ip_x_coord(a->l->ir, d, stage->dims[d]);
+    return ip_adjoint_load(a, stage, at);
+}
+
+ip_expr *ip_adjoint_first(ip_adjoints *a, ip_stage *stage)
+{
+    ip_expr *zero = ip_x_int(a->l->ir, IMGPAR_I32, 0);
+    return ip_adjoint_load(a, stage, (ip_expr *[]){ zero, zero, zero, zero });
+}
+
+ip_expr *ip_adjoint_i32(ip_adjoints *a, int64_t value)
+{
+    enum { SMALL = 64 };
+    if (value >= -SMALL && value <= SMALL) return ip_x_int(a->l->ir, IMGPAR_I32, value);
+    return ip_x_param(a->l->ir, IMGPAR_I32, (double)value, value < 0 ? INT32_MIN : 1, value < 0 ? -1 : INT32_MAX);
+}
+
+static ip_expr *binary(ip_adjoints *a, ip_xop op, ip_expr *x, ip_expr *y) { return ip_x_binary(a->l->ir, op, x, y); }
+
+void ip_adjoint_place(ip_adjoints *a, ip_expr *number, const int64_t dims[4], ip_expr *at[4])
+{
+    for (int d = 3; d >= 0; d--) {
+        ip_expr *extent = ip_adjoint_i32(a, dims[d]);
+        at[d] = dims[d] == 1 ? ip_x_int(a->l->ir, IMGPAR_I32, 0)
+                : d == 0     ? number
+                             : binary(a, IP_X_MOD, number, extent);
+        if (dims[d] != 1) number = binary(a, IP_X_IDIV, number, extent);
+    }
+}
+
+ip_expr *ip_adjoint_number(ip_adjoints *a, const int64_t dims[4], ip_expr *const at[4])
+{
+    ip_expr *number = at[0];
+    for (int d = 1; d < 4; d++)
+        number = binary(a, IP_X_ADD, binary(a, IP_X_MUL, number, ip_adjoint_i32(a, dims[d])), at[d]);
+    return number;
+}
+
+void ip_adjoint_add(ip_adjoints *a, const ip_stage *s, ip_stage *part)
+{
+    ip_stage *before = a->parts[s->id];
+    if (!part) return;
+    if (before)
+        part = ip_adjoint_stage(a, s->dims, binary(a, IP_X_ADD, ip_adjoint_here(a, before), ip_adjoint_here(a, part)),
+                                "adjoints together");
+    a->parts[s->id] = part;
+}
+
+/* ---- what depends on what is asked for ------------------------------------------------------------ */
+
+typedef struct dependence {
+    const ip_adjoints *a;
+    bool depends;
+} dependence;
+
+static void look_at_load(ip_expr *x, void *user)
+{
+    dependence *d = user;
+    d->depends |= x->op == IP_X_LOAD && x->source->id < d->a->n_stages && d->a->depends[x->source->id];
+}
+
+static bool depends(const ip_adjoints *a, const ip_stage *s)
+{
+    dependence d = { a, false };
+    ip_expr *const all[] = { s->body, s->init, s->combine, s->finish };
+    for (int k = 0; s->opaque && k < s->opaque->n_inputs; k++)
+        d.depends |= a->depends[s->opaque->inputs[k]->id];
+    for (size_t k = 0; s->kind >= IP_STAGE_MAP && k < sizeof all / sizeof *all; k++)
+        if (all[k]) ip_x_walk(a->l->ir, all[k], look_at_load, &d);
+    return d.depends;
+}
+
+/* ---- expressions -------------------------------------------------------------------------------------- */
+
+/* The reverse pass of one expression of a stage, over a domain. */
+typedef struct reversal {
+    ip_adjoints *a;
+    const ip_stage *stage;
+    const int64_t *domain;
+    int n_emitted;
+    bool wants_acc;
+    ip_expr *of_acc[2]; /* what ACC 0 and ACC 1 count for; NULL: nothing */
+} reversal;
+
+static bool wants(const ip_expr *leaf, void *user)
+{
+    const reversal *r = user;
+    return leaf->op == IP_X_ACC ? r->wants_acc : ip_adjoint_wants(r->a, leaf->source);
+}
+
+static void emit(ip_expr *leaf, ip_expr *cotangent, const ip_frame *frame, void *user)
+{
+    reversal *r = user;
+    ip_ir *ir = r->a->l->ir;
+    if (leaf->op == IP_X_ACC) {
+        ip_expr **of = &r->of_acc[leaf->axis];
+        *of = *of ? ip_x_binary(ir, IP_X_ADD, *of, cotangent) : cotangent;
+        return;
+    }
+    ip_reading *reading = ip_ir_alloc(ir, 1, sizeof *reading);
+    if (!reading) return;
+    *reading = (ip_reading){ .load = leaf, .cotangent = cotangent, .next = r->a->readings[leaf->source->id] };
+    memcpy(reading->domain, r->domain, sizeof reading->domain);
+    for (; frame; frame = frame->outer) {
+        if (reading->n_frames == IP_ADJOINT_FRAMES) {
+            ip_adjoint_fail(r->a, r->stage, "windows within windows");
+            return;
+        }
+        reading->frames[reading->n_frames++] = *frame;
+    }
+    r->a->readings[leaf->source->id] = reading;
+    r->n_emitted++;
+}
+
+static ip_expr *keep(ip_expr *x, void *user)
+{
+    reversal *r = user;
+    return ip_adjoint_here(r->a, ip_adjoint_stage(r->a, r->domain, x, "kept for an adjoint"));
+}
+
+static void reverse(reversal *r, ip_expr *root, ip_expr *seed)
+{
+    ip_derivation d = { .ir = r->a->l->ir, .wants = wants, .emit = emit, .keep = keep, .user = r };
+    ip_x_reverse(&d, root, seed);
+    if (d.failure) ip_adjoint_fail(r->a, r->stage, d.failure);
+}
+
+static ip_expr *put_acc(ip_ir *ir, ip_expr *x, void *user)
+{
+    ip_expr *const *values = user;
+    (void)ir;
+    return x->op == IP_X_ACC && values[x->axis] ? values[x->axis] : x;
+}
+
+static ip_expr *with_acc(ip_adjoints *a, ip_expr *x, ip_expr *acc0, ip_expr *acc1)
+{
+    return ip_x_map(a->l->ir, x, put_acc, (ip_expr *[]){ acc0, acc1 });
+}
+
+/* ---- folds -------------------------------------------------------------------------------------------- */
+
+/* A fold of body over what s folds, of one element. */
+static ip_stage *fold_like(ip_adjoints *a, const ip_stage *s, ip_reduce reduce, ip_expr *body)
+{
+    static const int64_t one[4] = { 1, 1, 1, 1 };
+    ip_stage *f = ip_stage_new(a->l->ir, IP_STAGE_REDUCE, body->dtype, one, a->l->node);
+    if (!f) return NULL;
+    memcpy(f->over, s->over, sizeof f->over);
+    f->body = body;
+    f->reduce = reduce;
+    f->acc_dtype = body->dtype;
+    f->finish = ip_x_acc(a->l->ir, 0, body->dtype);
+    return f;
+}
+
+static bool is_product(const ip_stage *s)
+{
+    const ip_expr *c = s->combine;
+    return s->reduce == IP_REDUCE_CUSTOM && c && c->op == IP_X_MUL && c->arg[0]->op == IP_X_ACC &&
+           c->arg[1]->op == IP_X_ACC && c->arg[0]->axis != c->arg[1]->axis && ip_dtype(s->acc_dtype)->is_float;
+}
+
+static bool is_sum(const ip_stage *s)
+{
+    const ip_expr *c = s->combine;
+    if (s->reduce == IP_REDUCE_SUM) return true;
+    return s->reduce == IP_REDUCE_CUSTOM && c && c->op == IP_X_ADD && c->arg[0]->op == IP_X_ACC &&
+           c->arg[1]->op == IP_X_ACC && c->arg[0]->axis != c->arg[1]->axis;
+}
+
+/* What s folds to before its end. */
+static ip_expr *total_of(ip_adjoints *a, const ip_stage *s)
+{
+    ip_stage *total = fold_like(a, s, s->reduce, s->body);
+    if (total && s->reduce == IP_REDUCE_CUSTOM) {
+        total->init = s->init;
+        total->combine = s->combine;
+    }
+    return ip_adjoint_first(a, total);
+}
+
+/* Elements that equal the extreme share alike. */
+static ip_expr *share_of_extreme(ip_adjoints *a, const ip_stage *s, ip_expr *g)
+{
+    ip_ir *ir = a->l->ir;
+    ip_expr *one = ip_x_float(ir, g->dtype, 1), *zero = ip_x_float(ir, g->dtype, 0);
+    ip_expr *equals = binary(a, IP_X_EQ, s->body, total_of(a, s));
+    ip_stage *n = fold_like(a, s, IP_REDUCE_SUM, ip_x_select(ir, equals, one, zero));
+    return ip_x_select(ir, equals, binary(a, IP_X_DIV, g, ip_adjoint_first(a, n)), zero);
+}
+
+/* The product of all others: with one 0 among them only that one has any. */
+static ip_expr *product_of_others(ip_adjoints *a, const ip_stage *s, ip_expr *g)
+{
+    ip_ir *ir = a->l->ir;
+    ip_expr *x = s->body, *zero = ip_x_number(ir, x->dtype, 0), *one = ip_x_number(ir, x->dtype, 1);
+    ip_expr *is_zero = binary(a, IP_X_EQ, x, zero);
+    ip_expr *safe = ip_x_select(ir, is_zero, one, x);
+    ip_stage *zeros = fold_like(a, s, IP_REDUCE_SUM, ip_x_select(ir, is_zero, one, zero));
+    ip_stage *product = fold_like(a, s, IP_REDUCE_CUSTOM, safe);
+    if (!zeros || !product) return g;
+    product->init = s->init;
+    product->combine = s->combine;
+    ip_expr *n = ip_adjoint_first(a, zeros), *rest = ip_adjoint_first(a, product);
+    ip_expr *others =
+        ip_x_select(ir, binary(a, IP_X_EQ, n, zero), binary(a, IP_X_DIV, rest, safe),
+                    ip_x_select(ir, binary(a, IP_X_AND, binary(a, IP_X_EQ, n, one), is_zero), rest, zero));
+    return binary(a, IP_X_MUL, g, ip_x_cast(ir, g->dtype, others));
+}
+
+static void reverse_fold(ip_adjoints *a, ip_stage *s, ip_stage *own, reversal *r)
+{
+    static const int64_t one[4] = { 1, 1, 1, 1 };
+    r->wants_acc = true;
+    r->domain = one;
+    reverse(r, s->finish, ip_adjoint_first(a, own));
+    r->wants_acc = false;
+    r->domain = s->over;
+    ip_expr *g = r->of_acc[0];
+    if (!g || ip_adjoint_failed(a)) return;
+    if (g->uses & IP_USES_ACC) g = with_acc(a, g, total_of(a, s), NULL);
+    g = ip_adjoint_first(a, ip_adjoint_stage(a, one, g, "adjoint of a fold"));
+    if (is_product(s))
+        g = product_of_others(a, s, g);
+    else if (s->reduce == IP_REDUCE_MIN || s->reduce == IP_REDUCE_MAX)
+        g = share_of_extreme(a, s, g);
+    else if (!is_sum(s)) {
+        ip_adjoint_fail(a, s, "reduce() with such a function");
+        return;
+    }
+    reverse(r, s->body, g);
+}
+
+/* ---- recurrences ----------------------------------------------------------------------------------------- */
+
+/*
+ * Note [Recurrences the other way round]
+ * With states s[i] = body(s[i-1], s[i-2]) and elements finish(s[i], s[i-1]) what a state counts for, t[i], is
+ *     t[i] = g[i] d finish[i] / d s[i] + g[i+1] d finish[i+1] / d s[i] + t[i+1] d body[i+1] / d s[i]
+ *          + t[i+2] d body[i+2] / d s[i]
+ * a recurrence from the last element to the first, whose factors are stages. Where they depend on the states, these are
+ * computed once more, as a stage of their own.
+ */
+
+typedef struct backwards {
+    ip_adjoints *a;
+    ip_stage *s, *states;
+} backwards;
+
+static ip_expr *at_step(backwards *b, ip_stage *stage, int by, ip_expr *outside)
+{
+    ip_expr *at[4];
+    ip_ir *ir = b->a->l->ir;
+    for (int d = 0; d < 4; d++)
+        at[d] = ip_x_coord(ir, d, stage->dims[d]);
+    at[b->s->axis] = ip_x_binary(ir, IP_X_ADD, at[b->s->axis], ip_x_int(ir, IMGPAR_I32, b->s->backward ? -by : by));
+    return ip_x_load(ir, stage, at, IMGPAR_BORDER_CONSTANT, outside);
+}
+
+static ip_expr *put_first(ip_ir *ir, ip_expr *x, void *user)
+{
+    const ip_stage *s = user;
+    if (x->op != IP_X_COORD || x->axis != s->axis) return x;
+    return ip_x_int(ir, IMGPAR_I32, s->backward ? s->dims[s->axis] - 1 : 0);
+}
+
+/* The state so many elements before, as a number. */
+static ip_expr *state_before(backwards *b, int by)
+{
+    ip_stage *s = b->s;
+    if (!b->states) {
+        b->states = ip_stage_new(b->a->l->ir, IP_STAGE_SCAN, s->acc_dtype, s->dims, b->a->l->node);
+        if (!b->states) return ip_x_number(b->a->l->ir, s->acc_dtype, 0);
+        b->states->body = s->body;
+        b->states->init = s->init;
+        b->states->combine = s->combine;
+        b->states->finish = ip_x_acc(b->a->l->ir, 0, s->acc_dtype);
+        b->states->acc_dtype = s->acc_dtype;
+        b->states->axis = s->axis;
+        b->states->backward = s->backward;
+    }
+    return by ? at_step(b, b->states, -by, ip_x_map(b->a->l->ir, s->init, put_first, s))
+              : ip_adjoint_here(b->a, b->states);
+}
+
+/* x at each element, its states those of the body (1 before), or of the finish (the element's own). */
+static ip_stage *with_states(backwards *b, ip_expr *x, int first)
+{
+    if (!x) return NULL;
+    if (x->uses & IP_USES_ACC) x = with_acc(b->a, x, state_before(b, first), state_before(b, first + 1));
+    return ip_adjoint_stage(b->a, b->s->dims, x, "of a recurrence");
+}
+
+static ip_expr *further(backwards *b, ip_stage *stage, int by)
+{
+    return at_step(b, stage, by, ip_x_number(b->a->l->ir, stage->dtype, 0));
+}
+
+static void reverse_scan(ip_adjoints *a, ip_stage *s, ip_stage *own, reversal *r)
+{
+    ip_ir *ir = a->l->ir;
+    backwards b = { .a = a, .s = s };
+    if (!ip_dtype(s->acc_dtype)->is_float && (s->body->op != IP_X_ADD || !s->combine)) {
+        ip_adjoint_fail(a, s, "a recurrence of whole numbers");
+        return;
+    }
+    r->wants_acc = true;
+    r->domain = s->dims;
+    const imgpar_dtype f = ip_x_smooth_dtype(s->acc_dtype);
+    reverse(r, s->finish, ip_adjoint_here(a, own));
+    ip_stage *now = with_states(&b, r->of_acc[0], 0), *next = with_states(&b, r->of_acc[1], 0);
+    r->of_acc[0] = r->of_acc[1] = NULL;
+    /* what the two states before an element count for, for each unit of its own */
+    const int n_emitted = r->n_emitted;
+    ip_adjoints silent = *a; /* only the states are asked for now */
+    ip_reading **readings = ip_ir_alloc(ir, (size_t)a->n_stages, sizeof *readings);
+    if (!readings || ip_adjoint_failed(a)) return;
+    silent.readings = readings;
+    reversal q = { .a = &silent, .stage = s, .domain = s->dims, .wants_acc = true };
+    reverse(&q, s->body, ip_x_float(ir, f, 1));
+    ip_stage *by_one = with_states(&b, q.of_acc[0], 1), *by_two = with_states(&b, q.of_acc[1], 1);
+    if (ip_adjoint_failed(a)) return;
+    ip_expr *g = ip_x_float(ir, f, 0);
+    if (now) g = ip_x_cast(ir, f, ip_adjoint_here(a, now));
+    if (next) g = binary(a, IP_X_ADD, g, ip_x_cast(ir, f, further(&b, next, 1)));
+    ip_stage *seeds = ip_adjoint_stage(a, s->dims, g, "adjoint of elements"), *ones = NULL, *twos = NULL;
+    if (by_one) ones = ip_adjoint_stage(a, s->dims, further(&b, by_one, 1), "factors of the next state");
+    if (by_two) twos = ip_adjoint_stage(a, s->dims, further(&b, by_two, 2), "factors of the one behind it");
+    ip_stage *t = ip_stage_new(ir, IP_STAGE_SCAN, f, s->dims, a->l->node);
+    if (!t || !seeds) return;
+    t->acc_dtype = f;
+    t->axis = s->axis;
+    t->backward = !s->backward;
+    t->body = ip_adjoint_here(a, seeds);
+    if (ones) t->body = binary(a, IP_X_ADD, t->body, binary(a, IP_X_MUL, ip_adjoint_here(a, ones), ip_x_acc(ir, 0, f)));
+    if (twos) t->body = binary(a, IP_X_ADD, t->body, binary(a, IP_X_MUL, ip_adjoint_here(a, twos), ip_x_acc(ir, 1, f)));
+    t->init = ip_x_float(ir, f, 0);
+    t->finish = ip_x_acc(ir, 0, f);
+    t->note = "adjoint of states";
+    r->wants_acc = false;
+    r->n_emitted = n_emitted;
+    /* the body's loads: its states are numbers now */
+    ip_expr *body =
+        s->body->uses & IP_USES_ACC ? with_acc(a, s->body, state_before(&b, 1), state_before(&b, 2)) : s->body;
+    reverse(r, body, ip_adjoint_here(a, t));
+    if (!next || ip_adjoint_failed(a)) return;
+    /* Where the state before the first element is what is stored; what the body makes of it is the value outside of the
+     * loads of states. */
+    ip_expr *start = ip_x_cast(ir, f, ip_adjoint_here(a, next));
+    ip_expr *first = ip_adjoint_i32(a, s->backward ? s->dims[s->axis] - 1 : 0);
+    ip_expr *is_first = binary(a, IP_X_EQ, ip_x_coord(ir, s->axis, s->dims[s->axis]), first);
+    reverse(r, s->init, ip_x_select(ir, is_first, start, ip_x_float(ir, f, 0)));
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------------------- */
+
+static void look_for_comparison(ip_expr *x, void *user)
+{
+    const ip_stage **cut = user;
+    if (x->op == IP_X_LOAD && x->source->dtype == IMGPAR_BOOL) *cut = x->source;
+}
+
+/* What a stage through which nothing goes is to be blamed on: the comparison that it reads, or itself. */
+static const ip_stage *comparison_of(const ip_adjoints *a, const ip_stage *s)
+{
+    const ip_stage *cut = s;
+    if (s->body) ip_x_walk(a->l->ir, s->body, look_for_comparison, &cut);
+    return cut;
+}
+
+static void reverse_stage(ip_adjoints *a, ip_stage *s, ip_stage *own)
+{
+    reversal r = { .a = a, .stage = s, .domain = s->dims };
+    switch (s->kind) {
+    case IP_STAGE_MAP: reverse(&r, s->body, ip_adjoint_here(a, own)); break;
+    case IP_STAGE_REDUCE: reverse_fold(a, s, own, &r); break;
+    case IP_STAGE_SCAN: reverse_scan(a, s, own, &r); break;
+    case IP_STAGE_OPAQUE: ip_adjoint_opaque(a, s, own); return;
+    default: break; /* histograms count whole numbers */
+    }
+    if (r.n_emitted == 0) a->cut = comparison_of(a, s);
+}
+
+static ip_adjoints *begin(ip_lower *l, ip_stage *loss)
+{
+    ip_adjoints *a = ip_ir_alloc(l->ir, 1, sizeof *a);
+    if (!a) return NULL;
+    const size_t n = (size_t)l->ir->n_stages;
+    a->l = l;
+    a->loss = loss;
+    a->n_stages = (int)n;
+    a->depends = ip_ir_alloc(l->ir, n, sizeof *a->depends);
+    a->readings = ip_ir_alloc(l->ir, n, sizeof *a->readings);
+    a->parts = ip_ir_alloc(l->ir, n, sizeof(ip_stage *));
+    a->adjoints = ip_ir_alloc(l->ir, n, sizeof(ip_stage *));
+    return a->depends && a->readings && a->parts && a->adjoints ? a : NULL;
+}
+
+/* All adjoints between the loss and the variables of l's node, which are its inputs behind the first. */
+static ip_adjoints *adjoints_of(ip_lower *l)
+{
+    ip_ir *ir = l->ir;
+    ip_stage *loss = l->in[0];
+    ip_adjoints *a = begin(l, loss);
+    if (!a) return NULL;
+    for (int k = 1; k < l->node->n_inputs; k++)
+        a->depends[l->in[k]->id] = 1;
+    for (int k = 0; k < a->n_stages; k++)
+        if (!a->depends[k]) a->depends[k] = depends(a, ir->stages[k]);
+    const imgpar_dtype f = ip_x_smooth_dtype(loss->dtype);
+    if (ip_adjoint_wants(a, loss)) ip_adjoint_add(a, loss, ip_adjoint_stage(a, loss->dims, ip_x_float(ir, f, 1), "1"));
+    for (int k = a->n_stages - 1; k >= 0 && !ip_adjoint_failed(a); k--) {
+        ip_stage *s = ir->stages[k];
+        bool is_variable = false;
+        for (int i = 1; i < l->node->n_inputs; i++)
+            is_variable |= l->in[i] == s;
+        if (!a->depends[k] || (!a->readings[k] && !a->parts[k])) continue;
+        a->adjoints[k] = ip_adjoint_of_readings(a, s);
+        /* what stands below a variable counts only where another one is there */
+        if (a->adjoints[k] && (!is_variable || depends(a, s))) reverse_stage(a, s, a->adjoints[k]);
+    }
+    return a;
+}
+
+ip_stage *ip_stages_adjoint(ip_lower *l)
+{
+    const int number = (int)ip_param_number(l->node, "number");
+    for (int k = 0; k < l->node->n_inputs; k++)
+        if (!l->in[k]) return NULL;
+    ip_adjoints *a = adjoints_of(l);
+    if (!a || ip_adjoint_failed(a)) return NULL;
+    ip_stage *adjoint = a->adjoints[l->in[1 + number]->id];
+    if (adjoint) return ip_lower_map(l, ip_adjoint_here(a, adjoint));
+    if (!a->depends[a->loss->id] || !a->cut)
+        ip_fail(l->err, IMGPAR_E_UNSUPPORTED,
+                "grad: the loss does not change smoothly with what it is differentiated by");
+    else
+        ip_fail(l->err, IMGPAR_E_UNSUPPORTED,
+                "grad: the loss depends on what it is differentiated by only through %s, which does not change "
+                "smoothly",
+                name_of(a->cut));
+    return NULL;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* Adjoints of hand-written kernels: Fourier transforms, products of matrices, sorted elements, scatter_add. */
+#include "ops/adjoint.h"
+
+#include "base/dtype.h"
+#include "ops/fft.h"
+#include "ops/keys.h"
+#include "ops/matmul.h"
+#include "ops/scatter.h"
+#include "ops/sort.h"
+
+#include <string.h>
+
+static ip_expr *binary(ip_adjoints *a, ip_xop op, ip_expr *x, ip_expr *y) { return ip_x_binary(a->l->ir, op, x, y); }
+
+static bool wants(const ip_adjoints *a, const ip_opaque *o, int input)
+{
+    return input < o->n_inputs && ip_adjoint_wants(a, o->inputs[input]);
+}
+
+/* ---- Fourier transforms --------------------------------------------------------------------- */
+
+/* The inverse of n elements is the conjugate transpose over n. */
+static void of_fft(ip_adjoints *a, const ip_stage *s, ip_stage *own)
+{
+    ip_opaque o = *s->opaque;
+    const double n = (double)o.sizes[IP_FFT_N];
+    const bool was_inverse = o.sizes[IP_FFT_IS_INVERSE] != 0;
+    o.inputs[0] = own;
+    o.sizes[IP_FFT_IS_INVERSE] = !was_inverse;
+    ip_stage *t = ip_stage_opaque(a->l->ir, &o, IMGPAR_F32, s->dims, a->l->node);
+    ip_expr *factor = ip_x_param(a->l->ir, IMGPAR_F32, was_inverse ? 1 / n : n, 0, 0x1p31);
+    ip_expr *x = binary(a, IP_X_MUL, ip_adjoint_here(a, t), factor);
+    ip_adjoint_add(a, s->opaque->inputs[0],
+                   ip_adjoint_stage(a, s->opaque->inputs[0]->dims, x, "adjoint of a transform"));
+}
+
+/* ---- products of matrices --------------------------------------------------------------------- */
+
+/* A stage that holds rows x columns matrices, as ones of columns x rows. */
+static ip_stage *transposed(ip_adjoints *a, ip_stage *s, int64_t rows, int64_t columns)
+{
+    const int64_t dims[4] = { (int64_t)ip_dims_count(s->dims) / (rows * columns), columns, rows, 1 };
+    ip_expr *at[4], *z = ip_x_coord(a->l->ir, 0, dims[0]), *y = ip_x_coord(a->l->ir, 1, columns),
+                    *x = ip_x_coord(a->l->ir, 2, rows);
+    ip_expr *row = binary(a, IP_X_ADD, binary(a, IP_X_MUL, z, ip_adjoint_i32(a, rows)), x);
+    ip_adjoint_place(a, binary(a, IP_X_ADD, binary(a, IP_X_MUL, row, ip_adjoint_i32(a, columns)), y), s->dims, at);
+    return ip_adjoint_stage(a, dims, ip_adjoint_load(a, s, at), "transposed factor");
+}
+
+/* An m x k left factor, or the right one: its matrices, and how far apart they are along the two axes of batches. */
+typedef struct factor {
+    ip_stage *stage;
+    int64_t outer, inner;
+} factor;
+
+/* left, m x k, times right, k x n, as a stage of these dims, by the kernel without preparation. */
+static ip_stage *product(ip_adjoints *a, const ip_opaque *like, factor left, factor right, const int64_t mnk[3],
+                         const int64_t dims[4])
+{
+    ip_opaque o = *like;
+    if (!left.stage || !right.stage) return NULL;
+    o.variant = "direct";
+    o.inputs[0] = left.stage;
+    o.inputs[1] = right.stage;
+    o.sizes[IP_MM_M] = mnk[0];
+    o.sizes[IP_MM_N] = mnk[1];
+    o.sizes[IP_MM_K] = mnk[2];
+    o.sizes[IP_MM_A_OUTER] = left.outer;
+    o.sizes[IP_MM_A_INNER] = left.inner;
+    o.sizes[IP_MM_B_OUTER] = right.outer;
+    o.sizes[IP_MM_B_INNER] = right.inner;
+    o.sizes[IP_MM_N_B] = (int64_t)ip_dims_count(right.stage->dims) / (mnk[1] * mnk[2]);
+    o.sizes[IP_MM_METHOD] = IP_MM_DIRECT;
+    o.sizes[IP_MM_BY_ROWS] = 0;
+    return ip_stage_opaque(a->l->ir, &o, o.dtype, dims, a->l->node);
+}
+
+/* The adjoint of an operand, rows x columns: the product of left and right, summed where its matrices serve several. */
+static void add_product(ip_adjoints *a, const ip_stage *s, const factor *operand, factor left, factor right,
+                        const int64_t mnk[3])
+{
+    const ip_opaque *o = s->opaque;
+    const int64_t outer = o->sizes[IP_MM_OUTER], inner = o->sizes[IP_MM_INNER];
+    const bool all_outer = outer > 1 && operand->outer == 0, all_inner = inner > 1 && operand->inner == 0;
+    if (!all_outer && !all_inner) {
+        ip_adjoint_add(a, operand->stage, product(a, o, left, right, mnk, operand->stage->dims));
+        return;
+    }
+    if (!all_outer && outer > 1) {
+        ip_adjoint_fail(a, s, "matrices that serve several along their second axis only");
+        return;
+    }
+    int64_t dims[4] = { outer, inner * mnk[0], mnk[1], 1 };
+    if (all_inner || inner == 1) dims[0] = outer * inner, dims[1] = mnk[0];
+    ip_stage *sum = ip_adjoint_summed(a, product(a, o, left, right, mnk, dims), 0);
+    ip_expr *at[4], *to[4];
+    if (!sum) return;
+    for (int d = 0; d < 4; d++)
+        at[d] = ip_x_coord(a->l->ir, d, operand->stage->dims[d]);
+    ip_adjoint_place(a, ip_adjoint_number(a, operand->stage->dims, at), sum->dims, to);
+    ip_adjoint_add(a, operand->stage,
+                   ip_adjoint_stage(a, operand->stage->dims, ip_adjoint_load(a, sum, to), "adjoint of a factor"));
+}
+
+static void of_matmul(ip_adjoints *a, const ip_stage *s, ip_stage *own)
+{
+    const ip_opaque *o = s->opaque;
+    const int64_t *sizes = o->sizes, m = sizes[IP_MM_M], n = sizes[IP_MM_N], k = sizes[IP_MM_K];
+    const bool is_turned = sizes[IP_MM_METHOD] == IP_MM_REDUCE && n > 1; /* b lies transposed */
+    const double batch = (double)sizes[IP_MM_OUTER] * (double)sizes[IP_MM_INNER], most = INT32_MAX;
+    if (!ip_dtype(o->dtype)->is_float || batch * (double)m * (double)n > most || batch * (double)m * (double)k > most ||
+        batch * (double)k * (double)n > most) {
+        ip_adjoint_fail(a, s, "a product of whole numbers, or a very large one");
+        return;
+    }
+    const factor left = { o->inputs[0], sizes[IP_MM_A_OUTER], sizes[IP_MM_A_INNER] },
+                 right = { o->inputs[1], sizes[IP_MM_B_OUTER], sizes[IP_MM_B_INNER] },
+                 g = { own, sizes[IP_MM_INNER], 1 };
+    factor turned = right;
+    if (wants(a, o, 0)) {
+        if (!is_turned) turned.stage = transposed(a, right.stage, k, n);
+        add_product(a, s, &left, g, turned, (int64_t[]){ m, k, n });
+    }
+    if (!wants(a, o, 1) || ip_adjoint_failed(a)) return;
+    turned = is_turned ? g : left;
+    turned.stage = is_turned ? transposed(a, own, m, n) : transposed(a, left.stage, m, k);
+    add_product(a, s, &right, turned, is_turned ? left : g,
+                is_turned ? (int64_t[]){ n, k, m } : (int64_t[]){ k, n, m });
+}
+
+/* ---- sorted elements --------------------------------------------------------------------------------- */
+
+static void of_sort(ip_adjoints *a, const ip_stage *s, ip_stage *own)
+{
+    ip_opaque o = *s->opaque;
+    if (o.sizes[IP_SORT_INDICES] || ip_dims_count(s->dims) > INT32_MAX) {
+        a->cut = s;
+        return;
+    }
+    o.sizes[IP_SORT_INDICES] = 1;
+    o.variant = "indices";
+    o.defines = ip_key_defines(o.dtype, true);
+    ip_stage *order = ip_stage_opaque(a->l->ir, &o, IMGPAR_I32, s->dims, a->l->node);
+    ip_expr *at[4], *n = ip_adjoint_i32(a, o.sizes[IP_SORT_N]);
+    for (int d = 0; d < 4; d++)
+        at[d] = ip_x_coord(a->l->ir, d, s->dims[d]);
+    ip_expr *row = binary(a, IP_X_IDIV, ip_adjoint_number(a, s->dims, at), n);
+    ip_expr *place = binary(a, IP_X_ADD, binary(a, IP_X_MUL, row, n), ip_adjoint_here(a, order));
+    ip_stage *places = ip_adjoint_stage(a, s->dims, place, "where they stood");
+    if (places) ip_adjoint_add(a, o.inputs[0], ip_scatter_sum(a->l, o.inputs[0]->dims, places, own));
+}
+
+/* ---- scatter_add -------------------------------------------------------------------------------------- */
+
+static void of_scatter(ip_adjoints *a, const ip_stage *s, ip_stage *own)
+{
+    ip_ir *ir = a->l->ir;
+    const ip_opaque *o = s->opaque;
+    ip_stage *indices = o->inputs[IP_SCATTER_INDICES], *values = o->inputs[IP_SCATTER_VALUES];
+    if (o->sizes[IP_SCATTER_FOLD] != IP_SCATTER_SUM) {
+        ip_adjoint_fail(a, s, NULL);
+        return;
+    }
+    if (o->sizes[IP_SCATTER_HAS_BASE] && wants(a, o, IP_SCATTER_BASE))
+        ip_adjoint_add(a, o->inputs[IP_SCATTER_BASE], own);
+    if (!wants(a, o, IP_SCATTER_VALUES)) return;
+    const int64_t n = o->sizes[IP_SCATTER_N], width = o->sizes[IP_SCATTER_WIDTH];
+    const bool is_one = o->sizes[IP_SCATTER_ONE_VALUE] != 0;
+    const int64_t all[4] = { 1, 1, n, width };
+    const int64_t *dims = is_one ? all : values->dims;
+    if ((double)n * (double)width > INT32_MAX || ip_dims_count(s->dims) > INT32_MAX) {
+        ip_adjoint_fail(a, s, "more than 2147483647 elements");
+        return;
+    }
+    ip_expr *at[4], *wide = ip_adjoint_i32(a, width);
+    for (int d = 0; d < 4; d++)
+        at[d] = ip_x_coord(ir, d, dims[d]);
+    ip_expr *number = ip_adjoint_number(a, dims, at), *column = binary(a, IP_X_MOD, number, wide);
+    ip_adjoint_place(a, binary(a, IP_X_IDIV, number, wide), indices->dims, at);
+    ip_expr *row = ip_adjoint_load(a, indices, at), *rows = ip_adjoint_i32(a, o->sizes[IP_SCATTER_ROWS]);
+    ip_expr *inside = binary(a, IP_X_AND, binary(a, IP_X_LE, ip_adjoint_i32(a, 0), row), binary(a, IP_X_LT, row, rows));
+    ip_expr *safe = ip_x_select(ir, inside, row, ip_adjoint_i32(a, 0));
+    ip_adjoint_place(a, binary(a, IP_X_ADD, binary(a, IP_X_MUL, safe, wide), column), s->dims, at);
+    ip_expr *x = ip_adjoint_load(a, own, at);
+    x = ip_x_select(ir, inside, x, ip_x_float(ir, x->dtype, 0));
+    ip_stage *part = ip_adjoint_stage(a, dims, x, "adjoint of values");
+    for (int k = 2; is_one && k < 4; k++)
+        part = ip_adjoint_summed(a, part, k);
+    ip_adjoint_add(a, values, part);
+}
+
+/* ---- all ------------------------------------------------------------------------------------------------- */
+
+void ip_adjoint_opaque(ip_adjoints *a, const ip_stage *s, ip_stage *own)
+{
+    static const struct {
+        const char *name;
+        void (*adjoint)(ip_adjoints *a, const ip_stage *s, ip_stage *own);
+    } rows[] = { { "fft", of_fft }, { "matmul", of_matmul }, { "sort", of_sort }, { "scatter", of_scatter } };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if (strcmp(s->opaque->kind->name, rows[k].name) == 0) {
+            rows[k].adjoint(a, s, own);
+            return;
+        }
+    for (int k = 0; k < s->opaque->n_inputs; k++)
+        if (wants(a, s->opaque, k)) {
+            ip_adjoint_fail(a, s, NULL);
+            return;
+        }
+    a->cut = s;
+}
