@@ -186,6 +186,42 @@ START_TEST(words_at_edges) /* _i: anchor */
 }
 END_TEST
 
+/* Each picture of a sheet gets its line below, white where gaps are black; alpha is opaque there. */
+START_TEST(labels_of_a_sheet) /* _i: dtype and channels */
+{
+    enum { H2 = 9, W2 = 31, HIGH = 14, GAP = 2 };
+    const imgpar_dtype dtype = written_dtypes[_i % WRITTEN_DTYPES];
+    const int64_t n = _i / WRITTEN_DTYPES + 1;
+    picture a = written_levels(dtype, H2, W2, n, 3), b = written_levels(dtype, H2, W2, n, 4);
+    picture want = picture_new(dtype, H2 + HIGH, 2 * W2 + GAP, n);
+    const char *const words[] = { "one", "x\\u00e9" };
+    for (int k = 0; k < 2; k++) {
+        char text[200];
+        snprintf(text, sizeof text, "reshape(text_lines(\"%s\", 1, %d, %d, size=10), [%d, %d, 1])", words[k], W2, HIGH,
+                 HIGH, W2);
+        picture mask = value_of(text);
+        for (int64_t y = 0; y < want.h; y++)
+            for (int64_t x = 0; x < W2; x++)
+                for (int64_t c = 0; c < n; c++) {
+                    const bool is_opaque = n % 2 == 0 && c == n - 1;
+                    *picture_at(&want, y, x + k * (W2 + GAP), c) =
+                        y < H2      ? *picture_at(k ? &b : &a, y, x, c)
+                        : is_opaque ? dtype_full(dtype)
+                                    : *picture_at(&mask, y - H2, x, 0) / 255 * dtype_full(dtype);
+                }
+        picture_free(&mask);
+    }
+    for (int64_t k = 0; k < picture_count(&want); k++)
+        want.slack[k] = is_float(dtype) ? 1e-6L : 0.51L;
+    written_expect("montage(concatenate(expand_dims($1), expand_dims($2)), 2, gap=2, labels=\"one\\nx\\u00e9\", "
+                   "label_size=10)",
+                   (const picture *const[]){ &a, &b }, 2, &want, true);
+    picture_free(&a);
+    picture_free(&b);
+    picture_free(&want);
+}
+END_TEST
+
 /* What texts give, as print() writes it. */
 static const struct {
     const char *text, *as;
@@ -207,6 +243,8 @@ static const struct {
     { "width(text_mask(\"AV\", size=100)) < width(text_mask(\"A\", size=100)) + width(text_mask(\"V\", size=100))",
       "1" },
     { "maxval(slice(slice(text_mask(\"X\\nWWW\", align=right), 0, 16, axis=0), 0, 16, axis=1))", "0" },
+    { "maxval(slice(text_lines(\"a\\nb\", 3, 20, 20), 2, 3))", "0" },
+    { "maxval(absdiff(slice(text_lines(\"a\\nb\", 3, 20, 20), 1, 2), text_lines(\"b\", 1, 20, 20)))", "0" },
     { "text(fill(1, 1, 9), \"\")", "9" },
     { "text(fill(3, 1, 9), \"M\", 900, 900)", "[[9; 9; 9]]" },
     { "text(fill(1, 1, 9), \"M\", 0, 0, size=1000, weight=1000)", "9" },
@@ -226,6 +264,7 @@ static const struct {
     { "text($1, \"a\", size=0)", "text: size=0 is below 1" },
     { "text(fill(2, 2, 0, channels=3), \"a\", color=[1 2])", "text: color has 2 numbers; it must be one, or 3" },
     { "text($1, \"a\", anchor=up)", "anchor" },
+    { "text_lines(\"a\", 100, 100000, 100)", "100 masks of 100000 x 100 pixels; 268435456 pixels are the limit" },
     { "text_mask(\"MMMMMMMMMM\", size=10000)", "pixels; 268435456 are the limit" },
 };
 
@@ -239,6 +278,7 @@ int main(void)
     tcase_add_loop_test(tc, small_letters_stand_on_the_grid, 0, 5);
     tcase_add_loop_test(tc, words_on_pictures, 0, 4 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, words_at_edges, 0, 9);
+    tcase_add_loop_test(tc, labels_of_a_sheet, 0, 4 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, small_texts, 0, (int)(sizeof small / sizeof *small));
     tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));
     return written_run("written_text", tc);
