@@ -3,7 +3,8 @@
  * Options of an operation.
  *
  * R1. Options go by position, in the order of the operation's row, or in a text that begins with
- *     NAME= of one of its parameters; positions come first.
+ *     NAME= of one of its parameters; positions come first. Where the next position must have a text (the words that
+ *     text() draws), every text is that one, whatever it begins with.
  * R2. A value given by position can never become a second option: words are checked, other texts quoted.
  * R3. Matrices and vectors are given as '[1 2; 3 4]' or as JSON arrays.
  * R4. What a number means, and its range, is the library's to say.
@@ -56,6 +57,8 @@ static const imgpar_op_param *named_in(const imgpar_op_info *op, const char *tex
     }
     return NULL;
 }
+
+static bool is_required_text(const imgpar_op_param *p) { return strcmp(p->type, "text") == 0 && !p->default_text; }
 
 static void add_quoted(sqlite3_str *s, const char *text)
 {
@@ -169,7 +172,8 @@ char *ip_sql_options_read(ip_sql_call *call, int n_before, int argc, sqlite3_val
     for (int k = 0; k < argc && !call->code; k++) {
         bool is_text = sqlite3_value_type(argv[k]) == SQLITE_TEXT;
         const char *text = is_text ? (const char *)sqlite3_value_text(argv[k]) : NULL;
-        bool is_named = text && named_in(op, text); /* R1 */
+        bool is_words = text && !named && n_positional < op->n_params && is_required_text(op->params[n_positional]);
+        bool is_named = text && !is_words && named_in(op, text); /* R1 */
         if (sqlite3_str_length(s)) sqlite3_str_appendall(s, ", ");
         if (is_named)
             sqlite3_str_appendall(s, text);

@@ -108,7 +108,9 @@ char *ip_sql_op_arguments(const imgpar_op_info *op)
         const imgpar_op_param *p = op->params[k];
         const char *comma = sqlite3_str_length(s) ? ", " : "";
         if (p->default_text)
-            sqlite3_str_appendf(s, "%s[%s%s=%s", *comma ? " " : "", comma, p->name, p->default_text), open++;
+            sqlite3_str_appendf(s, "%s[%s%s=%s", *comma ? " " : "", comma, p->name,
+                                *p->default_text ? p->default_text : "''"),
+                open++;
         else
             sqlite3_str_appendf(s, "%s%s", comma, p->name);
     }

@@ -49,6 +49,7 @@ typedef struct note {
 typedef struct slot {
     outcome outcome; /* under the lock */
     note *first, **last;
+    char *shown;       /* what a terminal shows as the result, for --show without -o; for free() */
     char *printed;     /* the result, where that is numbers and goes to standard output; for imgpar_free() */
     uint64_t bytes;    /* of the file */
     double difference; /* of --verify */
@@ -211,10 +212,18 @@ static void give_room(batch *b, uint64_t bytes)
     pthread_mutex_unlock(&b->lock);
 }
 
+static outcome show_file(const worker *w, imgpar_array *a, const imgpar_options *options_of_run)
+{
+    char why[400];
+    w->slot->shown = show_picture(a, &w->b->o->screen, options_of_run, why, sizeof why);
+    return w->slot->shown ? WRITTEN : fail_file(w, IMGPAR_OK, why);
+}
+
 /* Without -o a result is printed, if it is numbers and no picture. */
 static outcome print_file(const worker *w, imgpar_array *a, const imgpar_options *options_of_run)
 {
     char why[200] = "";
+    if (w->b->o->show) return show_file(w, a, options_of_run);
     imgpar_status st = numbers_as_text(a, options_of_run, &w->slot->printed, why);
     return st ? fail_file(w, st, why[0] ? why : imgpar_array_message(a)) : WRITTEN;
 }
@@ -354,6 +363,11 @@ static void tell_file(batch *b, slot *s, bool is_needed)
     }
     if (s->printed && is_needed) print_result(b, s->printed);
     imgpar_free(s->printed);
+    if (s->shown && is_needed) {
+        if (b->in->n > 1) say(b->in->items[b->head].path);
+        say(s->shown);
+    }
+    free(s->shown);
     if (s->outcome == STOPPED || !is_needed) return;
     if (!(s->difference <= b->difference)) b->difference = s->difference; /* a NaN counts */
     b->done.files++;

@@ -36,6 +36,7 @@ enum {
     OPT_COMPILE_PENDING,
     OPT_LIST_DEVICES,
     OPT_LIST_OPS,
+    OPT_SHOW,
     OPT_VERSION
 };
 
@@ -64,6 +65,8 @@ static const row rows[] = {
       "the format of what is written to - or -o" },
     { OPT_MATRIX, "matrix", required_argument, "=601", WORD(matrix), "601|709|2020",
       "the colours of Y4M: BT.601, 709 or 2020" },
+    { OPT_SHOW, "show", optional_argument, "[=kitty|sixel|blocks]", 0, "auto|kitty|sixel|blocks",
+      "show the picture in the terminal, by what it can, or as is said" },
     { OPT_EXPLAIN, "explain", optional_argument, "[=text|dot|json|cl|graph]", 0, "text|dot|json|cl|graph",
       "show how it would be computed, and compute nothing" },
     { OPT_PROFILE, "profile", optional_argument, "[=json]", 0, "table|json",
@@ -147,6 +150,7 @@ static int apply(options *o, const row *r, const char *argument)
     case OPT_EXPLAIN: o->explain = argument ? argument : "text"; break;
     case OPT_PROFILE: o->profile = argument && strcmp(argument, "json") == 0 ? PROFILE_JSON : PROFILE_TABLE; break;
     case OPT_VERIFY: return set_tolerance(o, argument);
+    case OPT_SHOW: o->show = argument ? argument : "auto"; break;
     case OPT_NO_FUSE: o->no_fuse = true; break;
     case OPT_TUNE: o->tunes = true; break;
     case '0': o->listed = true; break;
@@ -217,6 +221,9 @@ static int check_settings(const options *o)
 /* FILE.conf, the first word unless there is -e. */
 static int take_pipeline(options *o)
 {
+    if (o->show && !o->expression) return usage("%s", "--show goes with -e, whose last expression is shown");
+    if (o->show && o->output && strcmp(o->output, "-") == 0)
+        return usage("%s", "--show and -o - do not go together: both are standard output");
     if (o->expression) return EXIT_DONE;
     if (o->n_words == 0) return usage("%s", "a pipeline file or -e EXPR is missing");
     const char *file = o->words[0];
@@ -280,6 +287,8 @@ static const struct {
     { OPT_EXPLAIN, OPT_VERIFY, computes_nothing },
     { OPT_EXPLAIN, OPT_PROFILE, computes_nothing },
     { OPT_EXPLAIN, OPT_TRACE, computes_nothing },
+    { OPT_EXPLAIN, OPT_SHOW, computes_nothing },
+    { OPT_TUNE, OPT_SHOW, only_measures },
     { OPT_TUNE, OPT_VERIFY, only_measures },
     { OPT_TUNE, OPT_PROFILE, only_measures },
     { OPT_TUNE, OPT_TRACE, only_measures },

@@ -3,6 +3,8 @@
 #ifndef IMGPAR_CLI_OPTIONS_H
 #define IMGPAR_CLI_OPTIONS_H
 
+#include "show.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -30,6 +32,8 @@ typedef struct options {
     const char *device, *placement, *schedule, *tier, *mem_limit, *max_pixels;
     const char *trace;   /* the file it is written to, or NULL */
     const char *explain; /* its format, or NULL */
+    const char *show;    /* --show's mode, or NULL */
+    screen screen;       /* what it is shown on: run() finds out */
     profile_format profile;
     progress_choice progress;
     bool no_fuse, verify, tunes, quiet;

@@ -10,6 +10,7 @@
 #include "output.h"
 #include "profile.h"
 #include "progress.h"
+#include "show.h"
 #include "signals.h"
 #include "stream.h"
 #include "tune.h"
@@ -154,6 +155,10 @@ static int sort_words(job *j)
         complain("--tune and files do not go together: --tune only measures; open() one of them");
         return EXIT_USAGE;
     }
+    if (j->has_files && o->show && o->output) {
+        complain("--show and -o do not go together for files: one shows them, the other writes them");
+        return EXIT_USAGE;
+    }
     if (j->has_files || !(o->recursive || o->skips_existing || o->stops_on_error)) return EXIT_DONE;
     complain("no files are given: imgpar-run -e 'blur($1, 2)' in/*.jpg -o 'out/{name}.jpg'");
     return EXIT_USAGE;
@@ -282,8 +287,8 @@ static int check_text(job *j, const char *text)
         complain("%s", imgpar_pipeline_message(j->p));
         return exit_of(st);
     }
-    if (j->has_files || !j->o->output || ends_with_expression(text)) return EXIT_DONE;
-    complain("-o needs -e to end with an expression");
+    if (j->has_files || !(j->o->output || j->o->show) || ends_with_expression(text)) return EXIT_DONE;
+    complain("%s needs -e to end with an expression", j->o->output ? "-o" : "--show");
     return EXIT_USAGE;
 }
 
@@ -398,7 +403,18 @@ static int save(imgpar_array *a, const options *o, const imgpar_options *options
     return exit_of(st);
 }
 
-/* What works on the graph: --explain, --verify, -o. *done: nothing is left to run. */
+static int show(imgpar_array *a, const options *o, const imgpar_options *options_of_run)
+{
+    char why[400], *text = show_picture(a, &o->screen, options_of_run, why, sizeof why);
+    if (text)
+        say(text);
+    else
+        complain("%s", why);
+    free(text);
+    return text ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* What works on the graph: --explain, --verify, --show, -o. *done: nothing is left to run. */
 static int run_graph(const options *o, imgpar_pipeline *p, imgpar_context *ctx, const imgpar_options *options_of_run,
                      bool *done)
 {
@@ -406,7 +422,7 @@ static int run_graph(const options *o, imgpar_pipeline *p, imgpar_context *ctx, 
     size_t n;
     imgpar_status st = imgpar_pipeline_build(p, ctx, &arrays, &n);
     int status = exit_of(st);
-    *done = o->explain || o->output;
+    *done = o->explain || o->output || o->show;
     if (st)
         complain("%s", imgpar_pipeline_message(p));
     else if (o->explain)
@@ -414,6 +430,11 @@ static int run_graph(const options *o, imgpar_pipeline *p, imgpar_context *ctx, 
     else if (o->verify)
         status = verify(arrays, n, o->tolerance, options_of_run);
     if (!status && o->output && !o->explain) status = save(arrays[n - 1], o, options_of_run);
+    if (!status && o->show && n > 0) status = show(arrays[n - 1], o, options_of_run);
+    if (!status && o->show && n == 0) {
+        complain("--show: the result is a number; it must be a picture");
+        status = EXIT_FAILED;
+    }
     for (size_t i = 0; i < n; i++)
         imgpar_array_release(arrays[i]);
     imgpar_free(arrays);
@@ -445,7 +466,7 @@ static int run_pipeline(const job *j, imgpar_context *ctx, profile *times)
     bool done = false;
     int status = EXIT_DONE;
     progress_begin(&l.bar, o);
-    if (o->explain || o->verify || o->output) status = run_graph(o, j->p, ctx, &options_of_run, &done);
+    if (o->explain || o->verify || o->output || o->show) status = run_graph(o, j->p, ctx, &options_of_run, &done);
     if (!status && !done) {
         imgpar_status st = imgpar_pipeline_run(j->p, ctx, print_line, NULL, &options_of_run);
         if (st) complain("%s", imgpar_pipeline_message(j->p));
@@ -474,12 +495,14 @@ static int run_with(const job *j, imgpar_context *ctx)
     return status ? status : traced;
 }
 
-int run(const options *o)
+int run(const options *given)
 {
-    job j = { .o = o };
+    options o = *given; /* with the screen */
+    job j = { .o = &o };
     imgpar_context *ctx = NULL;
     int status = prepare(&j);
-    if (!status) status = open_context(o, &ctx);
+    if (!status && o.show) status = show_choose(o.show, &o.screen);
+    if (!status) status = open_context(&o, &ctx);
     if (!status) status = run_with(&j, ctx);
     if (ctx && !j.has_files) background_start(ctx, &(uint64_t){ 0 });
     imgpar_context_release(ctx);

@@ -9,11 +9,13 @@
  *     -o FILE.y4m        a video, which gets its name when it is whole
  *     -o 'f{n:4}.png'    a picture a frame
  *     -o FILE.png        of a video of one frame
- *     no -o              a line of numbers a frame
+ *     --show             a picture a frame in the terminal
+ *     neither            a line of numbers a frame
  */
 #include "stream.h"
 
 #include "output.h"
+#include "show.h"
 #include "signals.h"
 
 #include <errno.h>
@@ -108,16 +110,29 @@ static imgpar_status verify(stream *s, imgpar_array *a, const imgpar_options *op
     return fail_frame(s, IMGPAR_E_CHECK, text);
 }
 
-static imgpar_status write_result(stream *s, imgpar_array *a, imgpar_options *options_of_run)
+static imgpar_status print_frame(const stream *s, imgpar_array *a, const imgpar_options *options_of_run)
 {
     char why[200] = "", *text = NULL;
+    imgpar_status st = numbers_as_text(a, options_of_run, &text, why);
+    if (!st) say(text);
+    imgpar_free(text);
+    return st ? fail_frame(s, st, why[0] ? why : imgpar_array_message(a)) : st;
+}
+
+static imgpar_status show_frame(const stream *s, imgpar_array *a, const imgpar_options *options_of_run)
+{
+    char why[400], *text = show_picture(a, &s->o->screen, options_of_run, why, sizeof why);
+    if (!text) return fail_frame(s, IMGPAR_E_ARGUMENT, why);
+    say(text);
+    free(text);
+    return IMGPAR_OK;
+}
+
+static imgpar_status write_result(stream *s, imgpar_array *a, imgpar_options *options_of_run)
+{
     imgpar_status st = IMGPAR_OK;
     switch (s->to) {
-    case TO_LINES:
-        st = numbers_as_text(a, options_of_run, &text, why);
-        if (!st) say(text);
-        imgpar_free(text);
-        return st ? fail_frame(s, st, why[0] ? why : imgpar_array_message(a)) : st;
+    case TO_LINES: return s->o->show ? show_frame(s, a, options_of_run) : print_frame(s, a, options_of_run);
     case TO_Y4M:
         if (video_write(&s->writer, s->ctx, a, options_of_run)) return IMGPAR_OK;
         return fail_frame(s, s->writer.why[0] ? IMGPAR_E_IO : IMGPAR_E_INTERRUPTED, s->writer.why);

@@ -198,6 +198,7 @@ static void write_word(dump *d, const char *choices, int index)
 static bool is_default(const imgpar_op_param *facts, const ip_param *p)
 {
     if (!facts->default_text || p->input >= 0 || p->numbers) return false;
+    if (p->text) return strcmp(facts->default_text, p->text) == 0;
     if (ip_param_kind_of(facts) == IP_PARAM_BOOL) return (strcmp(facts->default_text, "true") == 0) == (p->number != 0);
     if (ip_param_kind_of(facts) == IP_PARAM_CHOICE) {
         const char *word = facts->choices;

@@ -75,7 +75,7 @@ typedef imgpar_status (*ip_opaque_ask)(void *user);
 /* What all stages of one operation have in common. */
 typedef struct ip_opaque_kind {
     const char *name;   /* of the kernel, for people: "matmul" */
-    const char *shader; /* shaders/NAME.cl; NULL where run() is there */
+    const char *shader; /* shaders/NAME.cl; NULL where run() is there, or compute() alone, which the host then runs */
     const char *before; /* another one, whose text stands before it; NULL: none */
     /* Grows a region of the result to the one that is computed for it: whole rows at least. */
     void (*widen)(const ip_opaque *opaque, ip_region *result);
@@ -83,7 +83,7 @@ typedef struct ip_opaque_kind {
     void (*reads)(const ip_opaque *opaque, int input, const ip_region *result, ip_region *needed);
     /* Bytes of each scratch buffer, zeroed on entry; NULL: there are none. */
     void (*scratch)(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH]);
-    /* The launches, step 0, 1, ... in order into *out, zeroed on entry; false: there are no more. */
+    /* The launches, step 0, 1, ... in order into *out, zeroed on entry; false: there are no more. NULL: see shader. */
     bool (*step)(const ip_opaque_call *call, int step, ip_opaque_launch *out);
     /* Fills in *out, zeroed on entry, where a BLAS library may compute what the launches do, from inputs 0 and 1;
      * false: none may. NULL: none ever may. */

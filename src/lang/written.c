@@ -60,6 +60,7 @@ static ip_val word(names *to, const char *words, int index)
 static ip_val number_of(const imgpar_array *call, const imgpar_op_param *info, const ip_param *p)
 {
     if (p->input >= 0) return ip_val_array(imgpar_array_retain(call->inputs[p->input]));
+    if (p->text) return ip_val_text(p->text); /* which lives as long as the call */
     if (ip_param_kind_of(info) == IP_PARAM_BOOL) return ip_val_bool(p->number != 0);
     return ip_val_number(p->number, ip_param_kind_of(info) != IP_PARAM_INTEGER);
 }

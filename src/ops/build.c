@@ -35,17 +35,20 @@ static imgpar_array *no_memory(void) { return ip_array_error(NULL, IMGPAR_E_HOST
 
 /* ---- arguments to inputs and parameters ------------------------------------------------ */
 
-static void set_default(const imgpar_op_param *p, ip_param *param)
+static imgpar_status set_default(const imgpar_op_param *p, ip_param *param, ip_error *err)
 {
     switch (ip_param_kind_of(p)) {
+    case IP_PARAM_TEXT:
+        param->text = ip_strdup(p->default_text);
+        return param->text ? IMGPAR_OK : ip_fail_memory(err, "building an operation");
     case IP_PARAM_CHOICE: param->number = ip_choice_find(p, p->default_text); break;
     case IP_PARAM_BOOL: param->number = strcmp(p->default_text, "true") == 0; break;
     case IP_PARAM_NUMBER:
     case IP_PARAM_INTEGER: param->number = ip_param_is_auto(p) ? NAN : ip_parse_number(p->default_text, NULL); break;
     case IP_PARAM_VECTOR:
     case IP_PARAM_MATRIX: param->number = NAN; break; /* auto: no numbers */
-    default: assert(!"texts are required"); break;
     }
+    return IMGPAR_OK;
 }
 
 static imgpar_status set_param(const imgpar_op_param *p, const ip_arg *arg, ip_param *param, ip_error *err)
@@ -105,7 +108,8 @@ static imgpar_status fill_params(imgpar_array *node, const ip_arg *args, const i
     for (int k = 0; k < info->n_params; k++) {
         int at = bound->arg[info->n_inputs + k];
         if (at < 0) {
-            set_default(info->params[k], &node->params[k]);
+            imgpar_status st = set_default(info->params[k], &node->params[k], err);
+            if (st) return st;
         } else if (is_lazy_array(&args[at])) {
             if (ip_type_count(&args[at].array->type) != 1) {
                 char shape[96];
@@ -284,7 +288,7 @@ imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *t
         return err.status ? ip_array_error(ctx, err.status, err.message) : no_memory();
     }
     for (int k = 0; k < op->info.n_params; k++)
-        if (op->info.params[k]->default_text) set_default(op->info.params[k], &node->params[k]);
+        if (op->info.params[k]->default_text) set_default(op->info.params[k], &node->params[k], &err);
     node->source = takes_source;
     node->metadata = takes_metadata;
     node->is_from_file = takes_source->kind == IP_SOURCE_FILE || takes_source->kind == IP_SOURCE_BLOB;

@@ -269,6 +269,9 @@ static void print_roff(const char *text)
     }
 }
 
+/* Texts are shown in quotes where they would not be seen. */
+static const char *default_of(const imgpar_op_param *p) { return *p->default_text ? p->default_text : "\"\""; }
+
 static void print_call(const row *r)
 {
     const imgpar_op_info *o = &r->info;
@@ -277,7 +280,7 @@ static void print_call(const row *r)
         printf("%s%s", k ? ", " : "", o->input_names[k]);
     for (int k = 0; k < o->n_params; k++)
         printf("%s%s%s%s", k || o->n_inputs ? ", " : "", o->params[k]->name, o->params[k]->default_text ? "=" : "",
-               o->params[k]->default_text ? o->params[k]->default_text : "");
+               o->params[k]->default_text ? default_of(o->params[k]) : "");
     printf(")");
 }
 
@@ -318,7 +321,7 @@ static void print_manual_row(const row *r)
         range_text(p, range, sizeof range);
         printf(".TP\n.B %s\n%s%s%s. ", p->name, p->type, range[0] ? ", " : "", range);
         print_roff(p->help);
-        if (p->default_text) printf("; %s by default", p->default_text);
+        if (p->default_text) printf("; %s by default", default_of(p));
         printf(".\n");
     }
     if (has_prototype(r)) {

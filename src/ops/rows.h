@@ -52,6 +52,7 @@
 #define BOOL(name, dflt, help) PARAM(name, "bool", dflt, NULL, -INFINITY, INFINITY, "", help, 1, 0)
 #define BOOL_X(name, dflt, help) PARAM(name, "bool", dflt, NULL, -INFINITY, INFINITY, "", help, 0, 0)
 #define TEXT(name, help) PARAM(name, "text", NULL, NULL, -INFINITY, INFINITY, "", help, 1, 0)
+#define TEXT_X(name, dflt, help) PARAM(name, "text", dflt, NULL, -INFINITY, INFINITY, "", help, 0, 0)
 #define CHOICE(name, dflt, words, help) PARAM(name, "choice", dflt, words, -INFINITY, INFINITY, "", help, 1, 0)
 #define CHOICE_X(name, dflt, words, help) PARAM(name, "choice", dflt, words, -INFINITY, INFINITY, "", help, 0, 0)
 #define VECTOR(name, rule, help) PARAM(name, "vector", NULL, rule, -INFINITY, INFINITY, "", help, 1, 0)

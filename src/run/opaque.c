@@ -2,6 +2,7 @@
 #include "run/opaque.h"
 
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "base/str.h"
 #include "run/blas.h"
 #include "run/shaders.h"
@@ -195,6 +196,43 @@ static imgpar_status run_by_itself(running *r, ip_error *err)
                                      err);
 }
 
+/* Kinds without kernels: the host computes, on the device's memory. */
+static imgpar_status ask_to_stop(void *user)
+{
+    const ip_poll *poll = user;
+    return poll->stop && poll->stop(poll->user, 0.5) ? IMGPAR_E_INTERRUPTED : IMGPAR_OK;
+}
+
+static imgpar_status compute_mapped(running *r, const void *const *in, ip_error *err)
+{
+    const ip_opaque *o = r->call.opaque;
+    ip_buffer *result = buffer_of(r, IP_BUFFER_RESULT);
+    const size_t n = (size_t)ip_dims_count(o->dims) * ip_dtype(r->kernel->outputs[0]->dtype)->size_bytes;
+    void *out = ip_alloc(n);
+    if (!out) return ip_fail_memory(err, "computing on the host");
+    ip_poll poll = r->runner->poll;
+    imgpar_status st = o->kind->compute(o, in, out, ask_to_stop, &poll);
+    if (st == IMGPAR_E_INTERRUPTED)
+        ip_fail(err, st, "interrupted");
+    else if (st)
+        ip_fail(err, st, "%s: %s", o->kind->name, imgpar_status_name(st));
+    if (!st) st = ip_buffer_write(result, 0, out, n, err);
+    ip_free(out);
+    return st;
+}
+
+static imgpar_status run_on_host(running *r, ip_error *err)
+{
+    void *in[IP_OPAQUE_INPUTS] = { NULL };
+    imgpar_status st = IMGPAR_OK;
+    for (int k = 0; !st && k < r->call.opaque->n_inputs; k++)
+        st = ip_buffer_map(buffer_of(r, IP_BUFFER_INPUT + k), &in[k], err);
+    if (!st) st = compute_mapped(r, (const void *const *)in, err);
+    for (int k = 0; k < r->call.opaque->n_inputs; k++)
+        ip_buffer_unmap(buffer_of(r, IP_BUFFER_INPUT + k), in[k]);
+    return st;
+}
+
 static imgpar_status run_steps(running *r, ip_error *err)
 {
     imgpar_status st = r->program ? IMGPAR_OK : get_program(r, err); /* a product may be measured before */
@@ -233,6 +271,7 @@ static imgpar_status run(running *r, ip_error *err)
 {
     ip_gemm gemm;
     if (r->call.opaque->kind->run) return run_by_itself(r, err);
+    if (!r->call.opaque->kind->shader) return run_on_host(r, err);
     return gemm_of(&r->call, r->runner->blas, r->runner->device, &gemm) ? run_gemm(r, &gemm, err) : run_steps(r, err);
 }
 

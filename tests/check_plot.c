@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* plot(): ticks, and what stands where in the picture. */
+#include "ops/plot.h"
+#include "written.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- ticks -------------------------------------------------------------------------------------- */
+
+static const struct {
+    double lo, hi;
+    int most;
+    double first, step;
+    int n, digits;
+} ticks[] = {
+    { 0, 10, 10, 0, 1, 11, 0 },
+    { 0, 10, 5, 0, 2, 6, 0 },
+    { -1, 1, 4, -1, 0.5, 5, 1 },
+    { 0.013, 0.027, 3, 0.015, 0.005, 3, 3 },
+    { 1e6, 3e6, 4, 1e6, 5e5, 5, 0 },
+    { 97, 203, 3, 100, 50, 3, 0 },
+    { -3e-9, 3e-9, 6, -3e-9, 1e-9, 7, 9 },
+    { 5, 5, 6, 0, 0, 0, 0 },
+    { 0, INFINITY, 6, 0, 0, 0, 0 },
+};
+
+START_TEST(ticks_are_at_round_numbers)
+{
+    const ip_ticks t = ip_ticks_of(ticks[_i].lo, ticks[_i].hi, ticks[_i].most);
+    ck_assert_msg(fabs(t.first - ticks[_i].first) <= 1e-9 * fabs(t.step), "first %g", t.first);
+    ck_assert_msg(fabs(t.step - ticks[_i].step) <= 1e-12 * fabs(t.step), "step %g", t.step);
+    ck_assert_int_eq(t.n, ticks[_i].n);
+    ck_assert_int_eq(t.digits, ticks[_i].digits);
+}
+END_TEST
+
+START_TEST(ticks_are_few_and_inside)
+{
+    unsigned seed = 1;
+    for (int k = 0; k < 5000; k++) {
+        seed = seed * 1664525u + 1013904223u;
+        const double lo = ((int)(seed >> 8) - (1 << 23)) * pow(10, (int)(seed % 13) - 9);
+        const double hi = lo + (1 + (seed >> 12) % 9999) * pow(10, (int)(seed % 11) - 9);
+        const int most = 2 + (int)(seed >> 20) % 11;
+        const ip_ticks t = ip_ticks_of(lo, hi, most);
+        if (!(hi - lo > fabs(lo) * 1e-8)) continue;
+        ck_assert_msg(t.n <= most + 1, "%g to %g: %d", lo, hi, t.n);
+        ck_assert_msg(t.n >= 1 || most < 3, "%g to %g: none", lo, hi);
+        ck_assert(t.first >= lo - 1e-5 * t.step && t.first + (t.n - 1) * t.step <= hi + 1e-5 * t.step);
+    }
+}
+END_TEST
+
+/* ---- pictures ------------------------------------------------------------------------------------ */
+
+typedef struct rgb {
+    int64_t width, height;
+    unsigned char *at;
+} rgb;
+
+/* The value of text on the device, which is that of the interpreter. */
+static rgb drawn(const char *text)
+{
+    rgb out[2];
+    for (int way = 0; way < 2; way++) {
+        imgpar_info info = { .struct_size = sizeof info };
+        ck_assert_int_eq(imgpar_context_set(written_context, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
+        imgpar_array *a = imgpar_apply(written_context, text, NULL, 0);
+        ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
+        ck_assert_int_eq(info.dtype, IMGPAR_U8);
+        ck_assert_int_eq(info.channels, 3);
+        ck_assert(info.white == 255);
+        out[way] = (rgb){ info.width, info.height, malloc(info.size_bytes) };
+        ck_assert_ptr_nonnull(out[way].at);
+        ck_assert_msg(!imgpar_array_read(a, out[way].at, info.size_bytes), "%s: %s", text, imgpar_array_message(a));
+        imgpar_array_release(a);
+    }
+    ck_assert_msg(memcmp(out[0].at, out[1].at, (size_t)(out[0].width * out[0].height * 3)) == 0, "%s", text);
+    free(out[1].at);
+    return out[0];
+}
+
+static bool is_near(const unsigned char *p, int r, int g, int b)
+{
+    return abs(p[0] - r) + abs(p[1] - g) + abs(p[2] - b) < 60;
+}
+
+/* The box of what has about a colour, as shares of the picture; none: n is 0. */
+typedef struct spread {
+    double x0, y0, x1, y1;
+    int64_t n;
+} spread;
+static spread spread_of(const rgb *p, int r, int g, int b)
+{
+    spread s = { 1, 1, 0, 0, 0 };
+    for (int64_t k = 0; k < p->width * p->height; k++) {
+        if (!is_near(p->at + 3 * k, r, g, b)) continue;
+        const double x = (double)(k % p->width) / (double)p->width, y = (double)(k / p->width) / (double)p->height;
+        s.x0 = fmin(s.x0, x);
+        s.x1 = fmax(s.x1, x);
+        s.y0 = fmin(s.y0, y);
+        s.y1 = fmax(s.y1, y);
+        s.n++;
+    }
+    return s;
+}
+#define FIRST 0, 114, 178
+#define SECOND 213, 94, 0
+#define THIRD 0, 158, 115
+
+START_TEST(a_line_goes_from_edge_to_edge)
+{
+    rgb p = drawn("plot(arange(0, 50), thickness=3)");
+    const spread s = spread_of(&p, FIRST);
+    ck_assert_int_eq(p.width, 640);
+    ck_assert_int_eq(p.height, 400);
+    ck_assert_msg(s.x1 - s.x0 > 0.85 && s.y1 - s.y0 > 0.7, "%g %g", s.x1 - s.x0, s.y1 - s.y0);
+    ck_assert_int_eq(spread_of(&p, SECOND).n, 0);
+    free(p.at);
+}
+END_TEST
+
+/* Each series its colour: columns of a high matrix, rows of a wide one, or as is said. */
+START_TEST(series_are_the_shorter_side)
+{
+    static const struct {
+        const char *text;
+        bool has_second, has_third;
+    } of[] = { { "plot(reshape(arange(0, 60), [20, 3]), thickness=3)", true, true },
+               { "plot(reshape(arange(0, 40), [2, 20]), thickness=3)", true, false },
+               { "plot(reshape(arange(0, 60), [20, 3]), series=columns, thickness=3)", true, true },
+               { "plot(reshape(arange(0, 4), [4, 1]), thickness=3)", false, false },
+               { "plot(reshape(arange(0, 40), [20, 2]), kind=scatter, thickness=3)", false, false },
+               { "plot(reshape(arange(0, 60), [20, 3]), kind=scatter, thickness=3)", true, false },
+               { "plot(histogram(fill(9, 9, [1 200 90], channels=3), bins=8), kind=bars)", true, true } };
+    rgb p = drawn(of[_i].text);
+    ck_assert_int_gt(spread_of(&p, FIRST).n, 0);
+    ck_assert_msg((spread_of(&p, SECOND).n > 0) == of[_i].has_second, "%s", of[_i].text);
+    ck_assert_msg((spread_of(&p, THIRD).n > 0) == of[_i].has_third, "%s", of[_i].text);
+    free(p.at);
+}
+END_TEST
+
+/* Of three bars the middle one is missing; they stand on 0. */
+START_TEST(what_is_not_finite_is_a_gap)
+{
+    rgb p = drawn("plot(log(numbers([7, -1, 3])), kind=bars, width=300, height=200)");
+    int runs = 0;
+    const int64_t row = p.height - 40; /* above the labels */
+    for (int64_t x = 1; x < p.width; x++)
+        runs += is_near(p.at + 3 * (row * p.width + x), FIRST) && !is_near(p.at + 3 * (row * p.width + x - 1), FIRST);
+    ck_assert_int_eq(runs, 2);
+    const spread s = spread_of(&p, FIRST);
+    ck_assert(s.x0 < 0.3 && s.x1 > 0.8);
+    free(p.at);
+}
+END_TEST
+
+/* exp is a straight line over a logarithmic axis: in the middle at half of the height. */
+START_TEST(an_axis_may_have_logarithms)
+{
+    rgb p = drawn("plot(exp(linspace(0, 9, 101)), log=y, thickness=2)"), q = drawn("plot(exp(linspace(0, 9, 101)), "
+                                                                                   "thickness=2)");
+    for (int way = 0; way < 2; way++) {
+        const rgb *of = way ? &q : &p;
+        const spread s = spread_of(of, FIRST);
+        const int64_t x = (int64_t)((s.x0 + s.x1) / 2 * (double)of->width);
+        double y = 0, n = 0;
+        for (int64_t k = 0; k < of->height; k++)
+            if (is_near(of->at + 3 * (k * of->width + x), FIRST)) {
+                y += (double)k / (double)of->height;
+                n++;
+            }
+        ck_assert(n > 0);
+        const double height = (y / n - s.y0) / (s.y1 - s.y0);
+        ck_assert_msg(way ? height > 0.9 : fabs(height - 0.5) < 0.03, "%g", height);
+    }
+    free(p.at);
+    free(q.at);
+}
+END_TEST
+
+/* Cells of the least and the largest number have the ends' colours, one without a number is gray. */
+START_TEST(heat_has_a_cell_for_each_element)
+{
+    rgb p = drawn("plot(sqrt(numbers([0, 4; -1, 100])), kind=heat, width=300, height=200)");
+    const unsigned char *low = p.at + 3 * (60 * 300 + 80), *none = p.at + 3 * (150 * 300 + 80),
+                        *high = p.at + 3 * (150 * 300 + 200);
+    ck_assert(is_near(low, 24, 16, 72) && is_near(none, 200, 200, 200) && is_near(high, 250, 232, 80));
+    free(p.at);
+}
+END_TEST
+
+/* Words change the picture, and nothing else where the data is. */
+START_TEST(words_stand_beside_the_data)
+{
+    rgb p = drawn("plot(arange(0, 9))"), q = drawn("plot(arange(0, 9), title=\"T\", xlabel=\"X\", ylabel=\"\\u00c4\", "
+                                                   "legend=\"one\")");
+    const spread a = spread_of(&p, FIRST), b = spread_of(&q, FIRST);
+    ck_assert(b.y0 > a.y0 && b.x0 > a.x0);
+    rgb above_p = { p.width, 8, p.at }, above_q = { q.width, 8, q.at };
+    ck_assert_int_eq(spread_of(&above_p, 32, 32, 32).n, 0);
+    ck_assert_int_gt(spread_of(&above_q, 32, 32, 32).n, 0);
+    free(p.at);
+    free(q.at);
+}
+END_TEST
+
+/* Nothing to see, or too much. */
+START_TEST(any_numbers_have_a_picture)
+{
+    static const char *const of[] = {
+        "plot(zeros([1]))",
+        "plot(sqrt(zeros([5]) - 1))",
+        "plot(full([5], 7))",
+        "plot(full([5], 1e300, dtype=f64))",
+        "plot(numbers([-1e308, 1e308], dtype=f64))",
+        "plot(zeros([5]), log=both)",
+        "plot(arange(0, 5) > 2, kind=bars)",
+        "plot(arange(0, 1000), kind=bars, width=64, height=64, title=\"a title that is too long for it\")",
+        "plot(zeros([3, 1]), kind=heat)",
+        "plot(zeros([4]), kind=scatter)",
+        "plot(1 / zeros([4]), kind=heat)",
+        "plot(arange(0, 9), lo=5, hi=2)",
+        "plot(arange(0, 9), dx=-2, x0=100)",
+        "plot(arange(0, 9, dtype=u8), size=300)",
+        "plot(fill(9, 4, 3))",
+        "plot(zeros([0]))",
+        "plot(zeros([0, 3]), kind=heat)",
+    };
+    rgb p = drawn(of[_i]);
+    ck_assert_int_gt(spread_of(&p, 255, 255, 255).n, 0);
+    free(p.at);
+}
+END_TEST
+
+static const struct {
+    const char *text, *why;
+} refused[] = {
+    { "plot(fill(4, 4, 1, channels=3))", "plot: a is [4, 4, 3] u8; it must be a vector or a matrix of numbers" },
+    { "plot(zeros([2, 2, 2, 2]))", "plot: a is [2, 2, 2, 2] f32; it must be a vector or a matrix of numbers" },
+    { "plot($1, kind=pie)", "plot: kind=pie is not one of line, bars, scatter, heat" },
+    { "plot($1, dx=0)", "plot: dx must not be 0" },
+    { "plot($1, title=5)", "plot: title must be a text" },
+    { "plot(fft($1))", "complex" },
+};
+
+START_TEST(what_does_not_fit_is_refused) { written_refuses(refused[_i].text, refused[_i].why); }
+END_TEST
+
+int main(void)
+{
+    TCase *tc = written_case();
+    tcase_add_loop_test(tc, ticks_are_at_round_numbers, 0, (int)(sizeof ticks / sizeof *ticks));
+    tcase_add_test(tc, ticks_are_few_and_inside);
+    tcase_add_test(tc, a_line_goes_from_edge_to_edge);
+    tcase_add_loop_test(tc, series_are_the_shorter_side, 0, 7);
+    tcase_add_test(tc, what_is_not_finite_is_a_gap);
+    tcase_add_test(tc, an_axis_may_have_logarithms);
+    tcase_add_test(tc, heat_has_a_cell_for_each_element);
+    tcase_add_test(tc, words_stand_beside_the_data);
+    tcase_add_loop_test(tc, any_numbers_have_a_picture, 0, 17);
+    tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));
+    return written_run("plot", tc);
+}
