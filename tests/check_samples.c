@@ -199,7 +199,7 @@ static picture every_second(const picture *a)
 
 static real inside(real v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
 
-/* ---- bilateral_grid.conf ---------------------------------------------------------------------------------------- */
+/* ---- bilateral_grid.conf -------------------------------------------------------------------------------- */
 
 enum { CELL = 5, LAYERS = 12, ROWS = (H - 1) / CELL + 2, COLUMNS = (W - 1) / CELL + 2 };
 
@@ -264,7 +264,7 @@ START_TEST(bilateral_grid)
 }
 END_TEST
 
-/* ---- local_laplacian.conf ----------------------------------------------------------------------------------------- */
+/* ---- local_laplacian.conf -------------------------------------------------------------------------------- */
 
 static picture pyramid_down(const picture *a)
 {
@@ -358,7 +358,7 @@ START_TEST(local_laplacian)
 }
 END_TEST
 
-/* ---- camera_pipe.conf ------------------------------------------------------------------------------------------- */
+/* ---- camera_pipe.conf -------------------------------------------------------------------------------- */
 
 static real larger(real a, real b) { return a > b ? a : b; }
 
@@ -433,7 +433,7 @@ START_TEST(camera_pipe)
 }
 END_TEST
 
-/* ---- interpolate.conf ------------------------------------------------------------------------------------------- */
+/* ---- interpolate.conf -------------------------------------------------------------------------------- */
 
 /* Colours times coverage and, as the fourth, coverage, of p and of what the next smaller picture tells. */
 static picture pushed(picture p, int levels)
@@ -474,7 +474,7 @@ START_TEST(interpolate)
 }
 END_TEST
 
-/* ---- nl_means.conf ---------------------------------------------------------------------------------------------- */
+/* ---- nl_means.conf -------------------------------------------------------------------------------- */
 
 /* The mean over a patch of 3 x 3 of the squared difference to the neighbour at (dy, dx), all channels' mean. */
 static real patch_distance(const picture *a, int64_t y, int64_t x, int64_t dy, int64_t dx)
@@ -515,7 +515,7 @@ START_TEST(nl_means)
 }
 END_TEST
 
-/* ---- lens_blur.conf --------------------------------------------------------------------------------------------- */
+/* ---- lens_blur.conf -------------------------------------------------------------------------------- */
 
 enum { DISPARITIES = 6, FOCUS = 1, DISC = 4 /* ceil(0.8 x 5) */ };
 
@@ -572,7 +572,7 @@ START_TEST(lens_blur)
 }
 END_TEST
 
-/* ---- harris.conf ------------------------------------------------------------------------------------------------- */
+/* ---- harris.conf -------------------------------------------------------------------------------- */
 
 static picture corner_response(const picture *in)
 {
@@ -632,7 +632,7 @@ START_TEST(harris)
 }
 END_TEST
 
-/* ---- unsharp.conf -------------------------------------------------------------------------------------------------- */
+/* ---- unsharp.conf -------------------------------------------------------------------------------- */
 
 START_TEST(unsharp)
 {
@@ -655,7 +655,7 @@ START_TEST(unsharp)
 }
 END_TEST
 
-/* ---- max_filter.conf ------------------------------------------------------------------------------------------------ */
+/* ---- max_filter.conf -------------------------------------------------------------------------------- */
 
 START_TEST(max_filter)
 {
@@ -672,7 +672,7 @@ START_TEST(max_filter)
 }
 END_TEST
 
-/* ---- wavelet.conf --------------------------------------------------------------------------------------------------- */
+/* ---- wavelet.conf -------------------------------------------------------------------------------- */
 
 enum { LONGEST = 64 };
 
