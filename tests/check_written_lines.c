@@ -53,6 +53,8 @@ static const struct {
     { "cumulative_trapezoid(numbers([1 2; 4 8]), axis=0, dx=2)", "[5 10]" },
     { "isin(numbers([3 1 4; 9 2 6]), numbers([9 1 5]))", "[0 1 0; 1 0 0]" },
     { "isin(numbers([3 1 200], dtype=u8), numbers([200 -1], dtype=i32))", "[0 0 1]" },
+    { "isin(numbers([1 0]), zeros([0]))", "[0 0]" },
+    { "isin(numbers([1 0]), numbers([0]))", "[0 1]" },
     { HOLES "isin(a, a)", "[1 1; 1 1; 0 0]" },
     { "cross(numbers([1 2 3; 4 5 6]), numbers([4 5 6; 7 8 10]))", "[-3 6 -3; 2 2 -3]" },
     { "cross(numbers([1 0 0], dtype=u8), numbers([0 1 0], dtype=u8))", "[0 0 1]" },
