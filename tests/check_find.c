@@ -468,8 +468,9 @@ END_TEST
 START_TEST(every_row_has_a_test)
 {
     static const char *const tested[] = {
-        "topk",         "argtopk",      "find",        "count_nonzero",      "unique",      "unique_counts",
-        "count_unique", "searchsorted", "scatter_add", "weighted_histogram", "scatter_min", "scatter_max"
+        "topk",          "argtopk",      "find",         "count_nonzero", "unique",
+        "unique_counts", "count_unique", "searchsorted", "scatter_add",   "weighted_histogram",
+        "scatter_min",   "scatter_max",  "isin"
     };
     size_t n = 0;
     for (size_t k = 0; k < imgpar_op_count(); k++)

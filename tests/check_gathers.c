@@ -16,6 +16,8 @@ static real rows_3102(const nd *in, const int64_t *i)
     static const int64_t rows[] = { 3, 1, 0, 2 };
     return nd_at(in, rows[i[0]], i[1], 0, 0);
 }
+static real rotated_lines(const nd *in, const int64_t *i) { return nd_at(in, i[0], (i[0] + i[1]) % 6, i[2], 0); }
+static real one_of_each_line(const nd *in, const int64_t *i) { return (void)i[1], nd_at(in, i[0], i[0], 0, 0); }
 static real planes_by_table(const nd *in, const int64_t *i) /* take($1, indices([2 3], 1) - 1, axis=1, border=wrap) */
 {
     return nd_at(in, i[0], wrapped(i[2] - 1, 4), i[3], 0);
@@ -177,6 +179,24 @@ static const nd_case of_small[] = {
       0,
       NULL },
     { "take", "take($1, arange(-2, 40, 9), border=constant, cval=5)", { 1 }, { { 24 } }, 1, { 5 }, beyond, 0, NULL },
+    { "take_along_axis",
+      "take_along_axis($1, (indices([5 4 3], 0) + indices([5 4 3], 1)) % 6, axis=1)",
+      { 3 },
+      { { 5, 6, 3 } },
+      3,
+      { 5, 4, 3 },
+      rotated_lines,
+      0,
+      NULL },
+    { "take_along_axis",
+      "take_along_axis($1, indices([5 1], 0))",
+      { 2 },
+      { { 5, 8 } },
+      2,
+      { 5, 1 },
+      one_of_each_line,
+      0,
+      NULL },
     { "lut", "lut(cast($1, i16), arange(100, 50, -1))", { 3 }, { { 5, 6, 3 } }, 3, { 5, 6, 3 }, looked_up, 0, i32 },
     { "lut",
       "lut(cast($1, i16), indices([40 3], 0) * 3 + indices([40 3], 1))",

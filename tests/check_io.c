@@ -684,6 +684,64 @@ START_TEST(pnm_texts_are_checked)
 }
 END_TEST
 
+/* ---- .cube ------------------------------------------------------------------------------ */
+
+START_TEST(a_cube_is_a_table_of_floats)
+{
+    static const char text[] =
+        "\n  # a comment\r\nTITLE \"two\"\nDOMAIN_MIN 0 0.0 0\n\nLUT_3D_SIZE 2\r\nDOMAIN_MAX 1 1 1.0\n"
+        "0 0 0\n1 0 0 \n\t0 1 0\n# in between\n1 1 0\n0 0 1\n1 0 1\n-0.5 1.5e0 1\n1 1 1";
+    ip_image image;
+    ip_header header;
+    ip_error err = { .status = IMGPAR_OK };
+    ck_assert_msg(!ip_io_probe(text, sizeof text - 1, "x", NULL, &header, &err), "%s", err.message);
+    ck_assert(header.rank == 4 && header.dtype == IMGPAR_F32 && header.space == IMGPAR_SPACE_DATA);
+    ck_assert_msg(!ip_io_decode(text, sizeof text - 1, "x", NULL, &image, &err), "%s", err.message);
+    ck_assert_int_eq((int)image.size_bytes, 2 * 2 * 2 * 3 * 4);
+    for (int k = 0; k < 8; k++)
+        for (int c = 0; c < 3; c++)
+            if (k != 6) ck_assert(((float *)image.pixels)[3 * k + c] == (float)(k >> c & 1));
+    ck_assert(((float *)image.pixels)[18] == -0.5F && ((float *)image.pixels)[19] == 1.5F);
+    ip_image_release(&image);
+}
+END_TEST
+
+#define EIGHT "0 0 0\n1 0 0\n0 1 0\n1 1 0\n0 0 1\n1 0 1\n0 1 1\n1 1 1\n"
+static const struct {
+    const char *text;
+    imgpar_status status;
+    const char *message;
+} cube_bad[] = {
+    { "TITLE \"none\"\n", IMGPAR_E_CORRUPT, "x: CUBE: line 1: LUT_3D_SIZE is missing" },
+    { "TITLE a\n" EIGHT, IMGPAR_E_CORRUPT, "x: CUBE: line 2: LUT_3D_SIZE is missing" },
+    { "LUT_3D_SIZE 1\n0 0 0\n", IMGPAR_E_CORRUPT, "x: CUBE: line 1: LUT_3D_SIZE is a whole number from 2 to 256" },
+    { "LUT_3D_SIZE 257\n", IMGPAR_E_CORRUPT, "x: CUBE: line 1: LUT_3D_SIZE is a whole number from 2 to 256" },
+    { "LUT_3D_SIZE 2.5\n", IMGPAR_E_CORRUPT, "x: CUBE: line 1: LUT_3D_SIZE is a whole number from 2 to 256" },
+    { "LUT_3D_SIZE nan\n", IMGPAR_E_CORRUPT, "x: CUBE: line 1: LUT_3D_SIZE is a whole number from 2 to 256" },
+    { "LUT_3D_SIZE 2\nLUT_3D_SIZE 2\n", IMGPAR_E_CORRUPT, "x: CUBE: line 2: LUT_3D_SIZE a second time" },
+    { "LUT_1D_SIZE 2\n0 0 0\n1 1 1\n", IMGPAR_E_UNSUPPORTED, "x: CUBE: a table of one dimension is not read" },
+    { "LUT_3D_SIZE 2\n0 0 0\n1 0 0\n", IMGPAR_E_CORRUPT, "x: CUBE: it ends after 2 of 8 colours" },
+    { "LUT_3D_SIZE 2\n", IMGPAR_E_CORRUPT, "x: CUBE: it ends after 0 of 8 colours" },
+    { "LUT_3D_SIZE 2\n" EIGHT "1 1 1", IMGPAR_E_CORRUPT,
+      "x: CUBE: line 10: there are more colours than LUT_3D_SIZE tells" },
+    { "LUT_3D_SIZE 2\n0 0\n", IMGPAR_E_CORRUPT, "x: CUBE: line 2: a colour is three numbers" },
+    { "LUT_3D_SIZE 2\n0 0 0 0\n", IMGPAR_E_CORRUPT, "x: CUBE: line 2: a colour is three numbers" },
+    { "LUT_3D_SIZE 2\n0 0 red\n", IMGPAR_E_CORRUPT, "x: CUBE: line 2: a colour is three numbers" },
+    { "LUT_3D_SIZE 2\nDOMAIN_MAX 1 1 255\n" EIGHT, IMGPAR_E_UNSUPPORTED,
+      "x: CUBE: line 2: the domain is not 0 to 1, which an array cannot tell; without its lines the file can be read, "
+      "and lut3d(a, table, lo=..., hi=...) be told" },
+    { "LUT_3D_SIZE 2\nDOMAIN_MIN 0 0\n" EIGHT, IMGPAR_E_CORRUPT, "x: CUBE: line 2: a domain is told by numbers" },
+};
+
+START_TEST(cube_texts_are_checked)
+{
+    blob b = { NULL, 0 };
+    blob_add(&b, cube_bad[_i].text, strlen(cube_bad[_i].text));
+    ck_decode_fails(b, cube_bad[_i].status, cube_bad[_i].message);
+    blob_free(&b);
+}
+END_TEST
+
 /* ---- EXIF ------------------------------------------------------------------------------- */
 
 /* The first bytes of files that people take for pictures, and what the message calls them. */
@@ -954,6 +1012,8 @@ int main(void)
     tcase_add_loop_test(c, npy_headers_are_checked, 0, N(npy_bad));
     tcase_add_loop_test(c, pnm_kinds_comments_and_maxima, 0, N(pnm_good));
     tcase_add_loop_test(c, pnm_texts_are_checked, 0, N(pnm_bad));
+    tcase_add_test(c, a_cube_is_a_table_of_floats);
+    tcase_add_loop_test(c, cube_texts_are_checked, 0, N(cube_bad));
     tcase_add_loop_test(c, foreign_formats_are_named, 0, N(foreign));
     tcase_add_loop_test(c, png_is_turned_upright, 0, 27);
     tcase_add_loop_test(c, jpeg_is_turned_upright, 1, 9);

@@ -266,8 +266,8 @@ static const text_case messages[] = {
     /* rules between literals are found before a file is opened, wherever they can be known */
     { "print(clamp(open(\"none.png\"), 5, 2))", "1:31: clamp: lo=5 is above hi=2" },
     { "print(clamp(open(\"none.png\"), 5, hi=-1))", "1:31: clamp: lo=5 is above hi=-1" },
-    { "param w = 0\nprint(resize(open(\"none.png\"), w, 0))", "2:32: resize: width or height is needed" },
-    { "print(resize(open(\"none.png\")))", "1:7: resize: width or height is needed" },
+    { "param w = 0\nprint(resize(open(\"none.png\"), w, 0))", "2:32: resize: width or height or scale is needed" },
+    { "print(resize(open(\"none.png\")))", "1:7: resize: width or height or scale is needed" },
     { "print(convolve(open(\"none.png\"), [1 2 1], scale=2 - 2))", "1:51: convolve: scale must not be 0" },
     { "print(histogram(open(\"none.png\"), lo=3, hi=3))", "1:38: histogram: lo=3 is not below hi=3" },
     { "print(reshape(open(\"none.png\"), [-1 2 -1]))", "1:33: reshape: shape has -1 more than once" },

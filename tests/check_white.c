@@ -99,12 +99,13 @@ static const struct {
       "regions scatter_min scatter_max hdr_merge det solve "
       "cholesky lstsq pinv qr_q qr_r eigvalsh eigvecsh svdvals svd_u svd_vt matrix_rank matrix_power "
       "match_template phase_correlation hough_lines ms_ssim histogram2d "
+      "nanvar nanstd ptp average unwrap cumulative_trapezoid cross vander ahash dhash phash hamming "
       "mutual_information dct idct dct2 idct2 haar ihaar daubechies4 idaubechies4 optical_flow grad "
       "find_trim hough_circles hull_points find_contours moments hu_moments estimate_affine estimate_similarity "
       "estimate_homography "
       "transform_points " },
     { 1, " all any hsv_to_rgb lab_to_rgb set_white rgb_to_linear linear_to_rgb xyz_to_rgb oklab_to_rgb hsl_to_rgb"
-         " regional_maxima regional_minima h_maxima h_minima peaks hit_or_miss inliers convex_hull "
+         " regional_maxima regional_minima h_maxima h_minima peaks isin hit_or_miss inliers convex_hull "
          "lch_to_lab harris radial_gradient isnan isinf isfinite smoothstep yuv_to_rgb yiq_to_rgb " },
     { 255, " circle fill lut ellipse line checkerboard lbp polyline canny text_mask text_lines plot " },
     { 65535, " depth rescale " },

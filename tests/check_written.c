@@ -757,8 +757,12 @@ START_TEST(every_written_row_is_tested)
         "text "
         /* check_written_arrays */
         "diff gradient softmax integral outer trace tril triu entropy skewness kurtosis correlation sharpness "
-        "logsumexp trapezoid unit standardize smoothstep interp kron cov cdist rms nansum nanmean rmse "
+        "logsumexp trapezoid unit standardize smoothstep interp kron cov cdist rms rmse "
         "cosine_similarity iou dice centroid colorfulness noise_level "
+        /* check_written_lines */
+        "nansum nanmean nanvar nanstd nan_to_num ptp average unwrap cumulative_trapezoid isin cross vander "
+        /* check_written_pictures */
+        "lut3d ahash dhash phash hamming local_laplacian lens_blur "
         /* check_written_regions */
         "group_sum group_count group_mean group_min group_max labels reconstruct fill_holes clear_border "
         /* check_written_masks */

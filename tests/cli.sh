@@ -120,7 +120,7 @@ expect_error "sigma=-1" 2 'imgpar-run: -e:1:24: blur: sigma=-1 is below 0' -e 'b
 expect_error "a syntax error" 2 'imgpar-run: -e:1:4: expected a value, found *' -e '1 +'
 expect_error "-o without an expression" 2 'imgpar-run: -o needs -e to end with an expression' \
     -e 'save(1, "a.npy")' -o b.npy
-expect_error "no size" 2 'imgpar-run: -e:1:26: resize: width or height is needed' \
+expect_error "no size" 2 'imgpar-run: -e:1:26: resize: width or height or scale is needed' \
     -e 'resize(open("none.png"), 0, 0)' -o b.png
 printf 'param s = 2\nprint(blur(open("none.png"), s))\n' > a.conf
 expect_error "a param out of its range" 2 'imgpar-run: a.conf:2:30: blur: sigma=-1 is below 0' a.conf s=-1

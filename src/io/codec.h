@@ -178,7 +178,7 @@ extern const ip_row_codec ip_png_rows, ip_jpeg_rows, ip_npy_rows, ip_pnm_rows;
 
 typedef struct ip_codec {
     const char *name;
-    const char *names[6]; /* names and suffixes, ended by NULL */
+    const char *names[6]; /* names and suffixes, ended by NULL; what is read only has none */
     size_t max_side;      /* of a picture it writes; 0: it holds arrays of any shape */
     bool (*sniff)(const unsigned char *bytes, size_t n);
     /* image is NULL to read the header only. Else its pixels are released by the caller, also on failure. */
@@ -216,6 +216,8 @@ imgpar_status ip_npy_write(const ip_pixels *pixels, const ip_settings *settings,
                            ip_error *err);
 bool ip_pnm_sniff(const unsigned char *bytes, size_t n);
 imgpar_status ip_pnm_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);
+bool ip_cube_sniff(const unsigned char *bytes, size_t n);
+imgpar_status ip_cube_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);
 imgpar_status ip_pnm_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_sink *out,
                            ip_error *err);
 

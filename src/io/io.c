@@ -35,6 +35,7 @@ static const ip_codec codecs[IP_N_FORMATS] = {
                         ip_pnm_write,
                         NULL,
                         &ip_pnm_rows },
+    [IP_FORMAT_CUBE] = { "cube", { NULL }, 0, ip_cube_sniff, ip_cube_read, NULL, NULL, NULL }, /* read only */
 };
 
 const ip_codec *ip_codec_of(ip_format format) { return &codecs[format]; }

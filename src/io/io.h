@@ -19,7 +19,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum ip_format { IP_FORMAT_PNG, IP_FORMAT_JPEG, IP_FORMAT_NPY, IP_FORMAT_PNM, IP_N_FORMATS } ip_format;
+typedef enum ip_format {
+    IP_FORMAT_PNG,
+    IP_FORMAT_JPEG,
+    IP_FORMAT_NPY,
+    IP_FORMAT_PNM,
+    IP_FORMAT_CUBE,
+    IP_N_FORMATS
+} ip_format;
 
 /*
  * What ends a read; each is stricter than the one before. NONE: nothing once the header is good; what could

@@ -183,6 +183,7 @@ bool ip_form_reduce(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_scan(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_zip(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_fold(ip_eval *ev, const ip_node *call, ip_val *out);
+bool ip_form_einsum(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_around(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_stencil(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_window(ip_eval *ev, const ip_node *call, ip_val *out);

@@ -126,6 +126,13 @@ static const ip_word words[] = {
          "but not constant.",
          "window(a, 2, (p, q) -> max(p, q)) - window(a, 2, (p, q) -> min(p, q))", 3, "array", "radius", "function",
          "border"),
+    FORM("einsum", ip_form_einsum, "einsum(text, a, b)", "sums of products by letters for the axes, as numpy.einsum",
+         "text names the axes of a, of b where there is one, and behind -> those of the result; of letters that it\n"
+         "lacks the products are summed: \"ij,jk->ik\" is matmul, \"ij->ji\" permutes, \"ij->i\" sums, \"ii->i\" is a\n"
+         "diagonal, \"i,j->ij\" the outer product. Without -> the result has the letters that occur once, in the\n"
+         "order of the alphabet. Where axes are summed and others are of one operand alone it is matmul(), with its\n"
+         "dtypes; else a product, and sum(), in one kernel. \"->\" without letters gives one element.",
+         "einsum(\"hwc,hwd->cd\", a, a)", 2, "text", "a", "b"),
     FORM("zip", ip_form_zip, "zip(a, b, ...) or zip(r=a, g=b, ...)",
          "arrays side by side, as the last dimension of one",
          "All have one shape, which numbers take too; images of one channel become its channels. Dtypes\n"

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "ops/view.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,9 +102,22 @@ static const struct {
     { "circular", "wrap" },     { "periodic", "wrap" },   { "zero", "constant" },
 };
 
+/* Places are also taken as ImageMagick and others write them: NorthWest, north-west, Center. */
+static int place_index(const char *choices, const char *word)
+{
+    char plain[16];
+    size_t n = 0;
+    for (; *word && n + 1 < sizeof plain; word++)
+        if (isalpha((unsigned char)*word)) plain[n++] = (char)tolower((unsigned char)*word);
+    plain[n] = '\0';
+    if (*word) return -1;
+    return word_index(choices, strcmp(plain, "center") == 0 ? "centre" : plain);
+}
+
 int ip_choice_find(const imgpar_op_param *p, const char *word)
 {
     int index = word_index(p->choices, word);
+    if (index < 0 && strcmp(p->name, "gravity") == 0) return place_index(p->choices, word);
     if (index >= 0 || strcmp(p->name, "border") != 0) return index;
     for (size_t k = 0; k < sizeof border_aliases / sizeof *border_aliases; k++)
         if (strcmp(border_aliases[k].alias, word) == 0) return word_index(p->choices, border_aliases[k].word);
@@ -274,6 +288,19 @@ static int count_number(const ip_op *op, int param, const ip_arg *args, const ip
     return count;
 }
 
+/* "a or b or c", as a rule: none of them is 0. Of what is not known yet nothing is said. */
+static imgpar_status check_alternatives(const ip_op *op, const ip_arg *args, const ip_bound *bound, ip_error *err)
+{
+    char word[32];
+    double value;
+    const char *at = op->info.rule;
+    for (int n = 0; sscanf(at, "%31s%n", word, &n) == 1; at += n) {
+        if (strcmp(word, "or") == 0) continue;
+        if (!param_value(op, param_index(op, word), args, bound, &value) || value != 0) return IMGPAR_OK;
+    }
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s is needed", ip_op_label(op), op->info.rule);
+}
+
 /* What the row's rule says of two parameters a and b, or of a and a number. */
 static imgpar_status check_rule(const ip_op *op, const ip_arg *args, const ip_bound *bound, int *bad_arg, ip_error *err)
 {
@@ -298,11 +325,9 @@ static imgpar_status check_rule(const ip_op *op, const ip_arg *args, const ip_bo
         return count_number(op, param_a, args, bound, ip_parse_number(second, NULL)) <= 1
                    ? IMGPAR_OK
                    : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %s more than once", label, first, second);
+    if (strcmp(sign, "or") == 0) return check_alternatives(op, args, bound, err);
     if (!param_value(op, param_a, args, bound, &a)) return IMGPAR_OK;
     if (!param_value(op, param_b, args, bound, &b)) return IMGPAR_OK;
-    if (strcmp(sign, "or") == 0)
-        return a != 0 || b != 0 ? IMGPAR_OK
-                                : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s or %s is needed", label, first, second);
     if (strcmp(sign, "<") == 0)
         return a < b ? IMGPAR_OK
                      : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%g is not below %s=%g", label, first, a, second, b);

@@ -88,7 +88,8 @@ static ip_alpha rule_of_mean(const imgpar_array *node)
 {
     if (has_word(node, "alpha", "channel") || has_word(node, "filter", "nearest")) return IP_ALPHA_CHANNEL;
     if (find_param(node, "fold") && !has_word(node, "fold", "mean")) return IP_ALPHA_CHANNEL;
-    return find_param(node, "scale") && !(ip_convolution_gain(node) > 0) ? IP_ALPHA_STAYS : IP_ALPHA_WEIGHS;
+    const bool is_convolution = find_param(node, "matrix") || find_param(node, "column");
+    return is_convolution && !(ip_convolution_gain(node) > 0) ? IP_ALPHA_STAYS : IP_ALPHA_WEIGHS;
 }
 
 /* How many inputs have channels of their own, and the first of them. */

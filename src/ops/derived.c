@@ -357,8 +357,9 @@ imgpar_status ip_check_one_shape(const imgpar_array *node, ip_error *err)
     for (int k = 0; is_alike && k < a->rank; k++)
         is_alike = a->shape[k] == b->shape[k];
     if (is_alike) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, b is %s; they must have one shape", node->op->info.name,
-                   ip_type_text(a, text_a), ip_type_text(b, text_b));
+    const imgpar_op_info *info = &node->op->info;
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s; they must have one shape", info->name,
+                   info->input_names[0], ip_type_text(a, text_a), info->input_names[1], ip_type_text(b, text_b));
 }
 
 /* Where both inputs have a white it is the same. */
@@ -683,6 +684,28 @@ static imgpar_status check_keys(const imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
+/* Both have vectors of three along the last axis, and one shape. */
+static imgpar_status check_vectors(const imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    char text[96];
+    if (ip_check_one_shape(node, err)) return err->status;
+    if (a->rank > 0 && a->shape[a->rank - 1] == 3) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s; vectors of 3 elements must lie along the last axis",
+                   node->op->info.name, ip_type_text(a, text));
+}
+
+/* An image of three colours, and a table of colours for each place of a cube. */
+static imgpar_status check_cube(const imgpar_array *node, ip_error *err)
+{
+    const ip_type *t = &node->inputs[1]->type;
+    char text[96];
+    const int64_t n = t->shape[0];
+    if (t->rank == 4 && n >= 2 && t->shape[1] == n && t->shape[2] == n && t->shape[3] == 3) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be [n, n, n, 3], n at least 2", node->op->info.name,
+                   node->op->info.input_names[1], ip_type_text(t, text));
+}
+
 imgpar_status ip_check_connectivity(const imgpar_array *node, ip_error *err)
 {
     const imgpar_op_info *info = &node->op->info;
@@ -738,6 +761,7 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
         if (!check_same_colours(node, err)) break;
         return err->status;
     case IP_NEEDS_ONE_SHAPE: return ip_check_one_shape(node, err);
+    case IP_NEEDS_VECTORS: return check_vectors(node, err);
     case IP_NEEDS_ALIKE: return ip_check_alike(node, err);
     case IP_NEEDS_ONE_CHANNEL: return ip_check_one_channel(node, err);
     case IP_NEEDS_TWO_IMAGES:
@@ -747,7 +771,9 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
         if (!check_halves(node, err)) break;
         return err->status;
     case IP_NEEDS_TEMPLATE: return check_template(node, err);
+    case IP_NEEDS_CUBE:
     case IP_NEEDS_COLOUR:
+        if (node->op->variant == IP_NEEDS_CUBE && check_cube(node, err)) return err->status;
         if (dims[3] >= 3) break;
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must have 3 channels, or 4 with alpha", name, input,
                        ip_type_text(a, text));

@@ -119,6 +119,8 @@ typedef enum ip_needs {
     IP_NEEDS_GRAY,
     IP_NEEDS_KEYS, /* of values and whole-number keys: the axes of the keys, and at most one more */
     IP_NEEDS_ONE_SHAPE,
+    IP_NEEDS_VECTORS,    /* two of one shape, vectors of three along the last axis */
+    IP_NEEDS_CUBE,       /* an image of colours, and a table [n, n, n, 3] */
     IP_NEEDS_ALIKE,      /* two of one size, of as many channels and of one white */
     IP_NEEDS_TWO_IMAGES, /* the same of images */
     IP_NEEDS_COLOUR,

@@ -37,6 +37,29 @@ imgpar_status ip_infer_take(imgpar_array *node, ip_error *err)
     return st ? st : ip_infer_refuse_reads_of_nothing(node, a->shape[axis], err);
 }
 
+imgpar_status ip_infer_take_along_axis(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type, *at = &node->inputs[1]->type;
+    int64_t shape[IP_MAX_AXES];
+    char text_a[96], text_at[96];
+    int axis;
+    imgpar_status st = ip_axis_param(node, a->rank, &axis, err);
+    if (!st) st = need_integers(node, 1, err);
+    if (st) return st;
+    bool fits = at->rank == a->rank;
+    for (int k = 0; fits && k < a->rank; k++) {
+        fits = k == axis || at->shape[k] == a->shape[k] || at->shape[k] == 1;
+        shape[k] = k == axis ? at->shape[k] : a->shape[k];
+    }
+    if (!fits)
+        return ip_fail(err, IMGPAR_E_SHAPE,
+                       "%s: a is %s, indices is %s; they must have as many axes, and but for axis %d as many elements, "
+                       "or indices 1",
+                       name_of(node), ip_shape_text(a, text_a), ip_shape_text(at, text_at), axis);
+    st = ip_infer_view(node, a->rank, shape, err);
+    return st ? st : ip_infer_refuse_reads_of_nothing(node, a->shape[axis], err);
+}
+
 imgpar_status ip_infer_lut(imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type, *table = &node->inputs[1]->type;

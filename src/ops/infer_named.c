@@ -310,6 +310,14 @@ imgpar_status ip_infer_resize(imgpar_array *node, ip_error *err)
     bool nearest = ip_param_number(node, "filter") == IP_RESIZE_NEAREST;
     if (refuse_empty(node, dims, err)) return err->status;
     if (!nearest && ip_infer_refuse_wide(node, err)) return err->status;
+    const double scale = ip_param_number(node, "scale");
+    if (scale != 0 && (width || height))
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "resize: scale=%g stands for both sides; it takes no %s", scale,
+                       width ? "width" : "height");
+    if (scale != 0) {
+        width = scaled(dims[2], scale);
+        height = scaled(dims[1], scale);
+    }
     if (!width) width = scaled(dims[2], (double)height / (double)dims[1]);
     if (!height) height = scaled(dims[1], (double)width / (double)dims[2]);
     if (width > 1000000 || height > 1000000)

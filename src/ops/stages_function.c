@@ -41,7 +41,8 @@ static int made_of(const imgpar_array *a, int depth)
  *   - steps of FEW pixels, as in 2 x + 1: rows that are read so are kept, or read as vectors; not how far something is
  *     moved, x - left;
  *   - 0 where positions are compared with it, as they are never less;
- *   - white in white - a, which so has as many bits as a.
+ *   - white in white - a, which so has as many bits as a;
+ *   - exponents from 0 to 16 that are whole, as products.
  * Of sizes it knows whether the range of an index lies within what is read (ip_x_load()): bytes that index a row of 256
  * elements have no border rule, those that index one of 255 have.
  */
@@ -131,6 +132,14 @@ static ip_expr *small_power(ip_lower *l, ip_expr *x, int n)
     return r;
 }
 
+/* The exponent of a power, a literal from 0 to 16 that is whole: of floats 2.0 is one, too; -1: it is none. */
+static int whole_exponent(const imgpar_array *node, imgpar_dtype dtype)
+{
+    double n;
+    if (!ip_dtype(dtype)->is_float) return ip_function_small_power(node);
+    return ip_array_is_number(node->inputs[1], &n, NULL) && n >= 0 && n <= 16 && n == floor(n) ? (int)n : -1;
+}
+
 /* div and % of floats: floor(a / b) and a - b floor(a / b), by zero 0. */
 static ip_expr *floored(ip_lower *l, bool modulo, ip_expr *a, ip_expr *b)
 {
@@ -151,8 +160,8 @@ static ip_expr *value_of(ip_lower *l)
     }
     ip_expr *a = operand(l, 0, dtype);
     if (n == 1) return ip_x_unary(l->ir, facts->xop, a);
-    if (fn == IP_FN_POW && ip_function_small_power(l->node) >= 0)
-        return small_power(l, a, ip_function_small_power(l->node));
+    if (fn == IP_FN_POW && whole_exponent(l->node, dtype) >= 0)
+        return small_power(l, a, whole_exponent(l->node, dtype));
     ip_expr *scaled = fn == IP_FN_DIV ? times_inverse(l, a) : NULL;
     if (scaled) return scaled;
     const ip_expr *divisor = is_division(fn) && !ip_dtype(dtype)->is_float ? number_of(l, 1, dtype) : NULL;

@@ -18,7 +18,7 @@ static ip_expr *as_index(ip_lower *l, ip_expr *x)
     return ip_x_saturate(l->ir, IMGPAR_I32, x);
 }
 
-/* ---- take, lut ---------------------------------------------------------------------------------- */
+/* ---- take, take_along_axis, lut ---------------------------------------------------------------------------------- */
 
 ip_stage *ip_stages_take(ip_lower *l)
 {
@@ -35,6 +35,25 @@ ip_stage *ip_stages_take(ip_lower *l)
         at[d] = ip_lower_i32(l, 0);
     for (int k = 0; k < a->rank; k++)
         if (k != axis) at[ip_type_axis_dim(a, k)] = ip_axis_coord(l, k < axis ? k : k + indices->rank - 1);
+    at[ip_type_axis_dim(a, axis)] = as_index(l, ip_view_read(l, 1, from));
+    return ip_lower_map(l, ip_x_load(l->ir, l->in[0], at, border, cval));
+}
+
+ip_stage *ip_stages_take_along_axis(ip_lower *l)
+{
+    const ip_type *a = &l->node->inputs[0]->type, *indices = &l->node->inputs[1]->type;
+    ip_expr *at[4], *from[IP_MAX_AXES] = { NULL }, *cval;
+    ip_error ignored = { .status = IMGPAR_OK };
+    int axis = 0;
+    if (!l->in[0] || !l->in[1]) return NULL;
+    ip_axis_param(l->node, a->rank, &axis, &ignored);
+    int border = ip_lower_border(l, l->in[0]->dtype, &cval);
+    for (int k = 0; k < indices->rank; k++)
+        from[k] = indices->shape[k] == 1 ? NULL : ip_axis_coord(l, k);
+    for (int d = 0; d < 4; d++)
+        at[d] = ip_lower_i32(l, 0);
+    for (int k = 0; k < a->rank; k++)
+        if (k != axis) at[ip_type_axis_dim(a, k)] = ip_axis_coord(l, k);
     at[ip_type_axis_dim(a, axis)] = as_index(l, ip_view_read(l, 1, from));
     return ip_lower_map(l, ip_x_load(l->ir, l->in[0], at, border, cval));
 }
@@ -64,10 +83,22 @@ static ip_expr *edge_before(ip_lower *l, ip_expr *position, imgpar_dtype dtype)
     return ip_x_cast(l->ir, dtype, x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x);
 }
 
-/* By halves: all edges before `found` are not above a; a power of two more are tried at a time. */
+/* Whether a stands before the edge e; NaN behind all numbers. is_left: or beside it. */
+static ip_expr *stands_before(ip_lower *l, ip_expr *a, ip_expr *e, bool is_left)
+{
+    ip_expr *before = is_left ? ip_x_unary(l->ir, IP_X_NOT, binary(l, IP_X_LT, e, a)) : binary(l, IP_X_LT, a, e);
+    if (!ip_dtype(a->dtype)->is_float) return before;
+    ip_expr *a_number = binary(l, IP_X_EQ, a, a), *e_number = binary(l, IP_X_EQ, e, e);
+    ip_expr *e_nan = ip_x_unary(l->ir, IP_X_NOT, e_number);
+    if (is_left) return binary(l, IP_X_AND, before, binary(l, IP_X_OR, a_number, e_nan));
+    return binary(l, IP_X_OR, before, binary(l, IP_X_AND, a_number, e_nan));
+}
+
+/* By halves: all edges before `found` are before a; a power of two more are tried at a time. */
 ip_stage *ip_stages_searchsorted(ip_lower *l)
 {
     const int64_t n = l->in[0]->dims[2];
+    const bool is_left = ip_param_number(l->node, "side") == 0;
     imgpar_dtype dtype = ip_infer_common_dtype(l->node);
     if (dtype == IMGPAR_F16) dtype = IMGPAR_F32;
     ip_expr *at[4], *found = ip_lower_i32(l, 0), *count = ip_x_param(l->ir, IMGPAR_I32, (double)n, 0, INT32_MAX);
@@ -80,7 +111,8 @@ ip_stage *ip_stages_searchsorted(ip_lower *l)
         step *= 2;
     for (; step > 0 && n > 0; step /= 2) {
         ip_expr *next = binary(l, IP_X_ADD, found, ip_lower_i32(l, step));
-        ip_expr *above = binary(l, IP_X_LT, a, edge_before(l, next, dtype)), *fits = binary(l, IP_X_LE, next, count);
+        ip_expr *above = stands_before(l, a, edge_before(l, next, dtype), is_left);
+        ip_expr *fits = binary(l, IP_X_LE, next, count);
         found = ip_x_select(l->ir, binary(l, IP_X_AND, fits, ip_x_unary(l->ir, IP_X_NOT, above)), next, found);
     }
     return ip_lower_map(l, found);
