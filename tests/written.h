@@ -27,7 +27,7 @@ real written_between(const picture *a, real y, real x, int64_t c, imgpar_border 
  * the device, in the quick tier by turns. Fails the test else. */
 void written_expect(const char *text, const picture *const *in, int n, const picture *want, bool on_device);
 
-/* print() writes text's value as `as`, by the interpreter and on the device. Fails the test else. */
+/* print() writes text's value as `as`, by the interpreter and, as above, on the device. Fails the test else. */
 void written_prints(const char *text, const char *as);
 /* text, $1 being 3 x 3 zeros of f32, is refused with a message that holds why. Fails the test else. */
 void written_refuses(const char *text, const char *why);
