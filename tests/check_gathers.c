@@ -388,7 +388,7 @@ END_TEST
 
 START_TEST(every_row_has_a_case)
 {
-    nd_check_complete("gather", of_small, N_SMALL);
+    nd_check_complete("gather", of_small, N_SMALL, "");
     ck_assert(imgpar_op_find("recomb") && imgpar_op_find("matprod") && imgpar_op_find("matinv"));
 }
 END_TEST

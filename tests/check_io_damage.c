@@ -466,7 +466,7 @@ START_TEST(polling_stops_reading_and_writing)
     }
     unsigned char bytes[30 * 30] = { 0 };
     const ip_pixels p = pixels_3d(IMGPAR_U8, 30, 30, 1, bytes);
-    for (int f = 0; f < IP_N_FORMATS; f++) {
+    for (int f = 0; f < IP_N_WRITTEN_FORMATS; f++) {
         counter c = { f == IP_FORMAT_NPY ? 0 : 20, 0, 0 };
         const ip_poll poll = { count_down, &c };
         void *out;
@@ -484,7 +484,7 @@ START_TEST(polls_come_between_bounded_pieces)
     enum { SIDE = 2048, N_BYTES = SIDE * SIDE * 8, N_PIECES = N_BYTES / IP_PIECE_BYTES, N_ROWS = 200 };
     double *numbers = calloc(SIDE * SIDE, sizeof *numbers);
     ck_assert_int_ge(N_PIECES, 8);
-    for (int f = 0; f < IP_N_FORMATS; f++) {
+    for (int f = 0; f < IP_N_WRITTEN_FORMATS; f++) {
         const bool has_rows = f != IP_FORMAT_NPY;
         const int side = has_rows ? N_ROWS : SIDE, least = has_rows ? N_ROWS : N_PIECES;
         const ip_pixels p = pixels_3d(IMGPAR_F64, side, side, 1, numbers);
@@ -547,8 +547,8 @@ START_TEST(encoding_survives_each_failing_allocation)
         size_t n;
         ip_error err = { 0 };
         ip_fault_set(IP_FAULT_ALLOC, nth);
-        imgpar_status st =
-            ip_io_encode(&p, (ip_format)(_i % IP_N_FORMATS), _i == 5 ? "progressive=1" : NULL, NULL, &out, &n, &err);
+        imgpar_status st = ip_io_encode(&p, (ip_format)(_i % IP_N_WRITTEN_FORMATS), _i == 5 ? "progressive=1" : NULL,
+                                        NULL, &out, &n, &err);
         is_done = ip_fault_seen(IP_FAULT_ALLOC) < nth;
         ip_fault_set(IP_FAULT_ALLOC, 0);
         ck_assert_msg(st == (is_done ? IMGPAR_OK : IMGPAR_E_HOST_MEMORY), "allocation %lu: %d %s", nth, st,

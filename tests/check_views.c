@@ -255,7 +255,7 @@ static const nd_case cases[] = {
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 
-START_TEST(every_view_has_a_case) { nd_check_complete("array", cases, N_CASES); }
+START_TEST(every_view_has_a_case) { nd_check_complete("array", cases, N_CASES, ""); }
 END_TEST
 
 START_TEST(views_of_every_dtype_move_elements_as_numpy_does)

@@ -53,6 +53,6 @@ void nd_check(nd_bench *b, const nd_case *cases, int n, imgpar_dtype dtype, fill
 /* The kernels that text over arrays becomes. */
 int nd_kernels(nd_bench *b, const char *text, imgpar_array *const *arrays, size_t n);
 /* Fails unless every operation of the category occurs in the table. */
-void nd_check_complete(const char *category, const nd_case *cases, int n);
+void nd_check_complete(const char *category, const nd_case *cases, int n, const char *elsewhere);
 
 #endif

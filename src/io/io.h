@@ -24,7 +24,8 @@ typedef enum ip_format {
     IP_FORMAT_JPEG,
     IP_FORMAT_NPY,
     IP_FORMAT_PNM,
-    IP_FORMAT_CUBE,
+    IP_N_WRITTEN_FORMATS, /* those that are only read follow */
+    IP_FORMAT_CUBE = IP_N_WRITTEN_FORMATS,
     IP_N_FORMATS
 } ip_format;
 
