@@ -254,7 +254,7 @@ static const struct without {
       " percentile_filter distance nearest_zero labels reconstruct geodesic canny " },
     { "long loops", " inpaint seamless_clone watershed skeleton thin " },
     { "masks, numbers of places, and pictures that the host draws",
-      " isin hit_or_miss find_trim convex_hull ahash dhash phash plot " },
+      " isin hit_or_miss find_trim convex_hull ahash dhash phash hamming plot " },
     { "NaN where there is nothing", " find_contours hull_points " },
     { "a window within another one that is no sum", " nlmeans " },
     { "the examples are of counts", " histogram_match matmul " },
