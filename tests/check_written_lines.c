@@ -84,6 +84,8 @@ static const struct {
     { "einsum(\"ij\", numbers([1 2; 3 4]))", "[1 2; 3 4]" },
     { "einsum(\"ji\", numbers([1 2; 3 4]))", "[1 3; 2 4]" },
     { "einsum(\"ii\", numbers([1 2; 3 4]))", "5" },
+    { "einsum(\"i,i->\", full([2], 100000, dtype=i32), full([2], 100000, dtype=i32))", "20000000000" },
+    { "einsum(\"i,i\", full([3], 200, dtype=u8), full([3], -200, dtype=i16))", "-120000" },
     { "einsum(\" i j , j k -> i k\", numbers([1 2; 3 4]), numbers([5 6; 7 8]))", "[19 22; 43 50]" },
     { "einsum(\"ij,jk\", numbers([1 2; 3 4], dtype=u8), numbers([200 6; 7 8], dtype=u8))", "[214 22; 628 50]" },
     { "einsum(\"i,i\", numbers([200 200], dtype=u8), numbers([200 200], dtype=u8))", "80000" },

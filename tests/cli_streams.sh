@@ -218,8 +218,6 @@ expect "frames of other sizes: status" "$status" 1
 expect "what is not whole leaves nothing" "$(find . -name 'broken*')" ""
 run colours.y4m -e 'zip($1, 255)' - -o -
 expect "alpha: status" "$status" 1
-run three.pgm -e 'frame(-1)' -
-expect_run "no \$1" 2 "" "imgpar-run: -: NAME=VALUE is expected (--help lists the options)"
 run one.png -e 'mean($1 - frame(-1))' -
 expect "a picture has no frame before it: status" "$status" 2
 case $err in *"frame(-1) is of a video"*) ;; *) fail "a picture has no frame before it: $err" ;; esac
@@ -227,6 +225,55 @@ run three.pgm -e 'mean($1 - frame(-64))' -
 expect "too far back: status" "$status" 2
 run one.png -e '$1' - -o x.y4m --format=y4m
 expect_run "a picture is no video" 2 "" "imgpar-run: --format=y4m is of videos: Y4M or PNM on standard input, or a file of Y4M"
+
+cp colours.y4m own.y4m
+run empty -e 'invert($1)' own.y4m -o ./own.y4m
+expect_run "a video is not written over itself" 2 "" "imgpar-run: -o ./own.y4m would replace the input own.y4m"
+expect_same "a video is not written over itself" colours.y4m own.y4m
+run empty difference.conf own.y4m -o difference.conf --format=y4m
+expect "nor over the text: status" "$status" 2
+run empty -e '$1' own.y4m -o 'v{n}.y4m'
+expect_run "a video is one file" 2 "" "imgpar-run: -o v{n}.y4m: a video is one file, and has no {n}"
+run empty -e '$1' own.y4m -o v.png --format=y4m
+expect_run "an ending that contradicts" 2 "" "imgpar-run: -o v.png and --format=y4m contradict each other"
+run empty -e '$1' own.y4m -o 'new/folder/{name}-copy.y4m'
+expect_same "folders are made, and names filled in" own.y4m new/folder/own-copy.y4m
+ln -s own.y4m link.y4m
+run inverted.pgm -e 'zip($1, $1, $1)' - -o link.y4m
+[ -h link.y4m ] || fail "a link stays one"
+expect "what a link points to is written" "$(head -n 1 own.y4m)" "YUV4MPEG2 W2 H2 F25:1 Ip A1:1 C444"
+mkfifo pipe.y4m
+cat pipe.y4m > piped &
+run empty -e '$1' colours.y4m -o pipe.y4m
+wait
+expect_same "a pipe is written in place" colours.y4m piped
+run empty -e 'mean(frame(-1))' colours.y4m
+expect "a text that reads earlier frames only: status" "$status $err" "0 "
+run empty difference.conf three.y4m
+expect "a file that is not there" "$status $err" "1 imgpar-run: three.y4m: No such file or directory"
+printf 'param k = 2\nmean($1) * 0 + mean(frame(-1)) * k\n' > param.conf
+run three.pgm param.conf k=3 -
+expect_run "a pipeline file with a param" 0 "30|30|60|" ""
+run three.pgm -e 'mean($1 - frame(1))' -
+expect "a frame to come: status" "$status" 2
+case $err in *"frame(-k) takes a whole number"*) ;; *) fail "a frame to come: $err" ;; esac
+y4m 444alpha "16 16 16 16 16 16 16 16 128 128 128 128 128 128 128 128 128 128 128 128 128 128 128 128 1 2 3 4 5 6 7 8" > alpha.y4m
+run alpha.y4m -e 'slice($1, [0 0 3], [1 4 4])' -
+expect_run "alpha" 0 "[[1; 2; 3; 4]]|" ""
+run alpha.y4m -e '$1' - -o -
+expect_same "alpha passes" alpha.y4m out.txt
+run alpha.y4m -e 'slice($1, 0, 3, axis=2)' - -o -
+expect "without alpha: header" "$(head -n 1 out.txt)" "YUV4MPEG2 W4 H2 F30000:1001 Ip A1:1 C444"
+run alpha.y4m -e 'gray($1)' - -o -
+expect_run "gray with alpha" 1 "" "imgpar-run: standard input: frame 1: Y4M has no gray with alpha; slice(a, 0, 1, axis=2) leaves alpha out"
+for space in 420p0010 420p8 420p17 mono010 444p4294967306; do
+    y4m "$space" "0" > odd.y4m
+    run odd.y4m -e '$1' - -o -
+    expect_run "$space" 1 "" "imgpar-run: standard input: the header of Y4M says C$space, which is not known"
+done
+printf 'P2 2 2 255 1 2 # 3\n 3 4\n# end\nP5\n2#x\n2\n255\nabcd\n' > comments.pnm
+run comments.pnm -e 'sum(cast($1, i32))' -
+expect_run "comments within and between pictures" 0 "10|394|" ""
 
 # A reader that goes away ends the run; memory does not grow with frames.
 { for k in 1 2 3 4 5 6 7 8 9; do cat three.pgm three.pgm three.pgm three.pgm; done; } > many.pgm

@@ -129,20 +129,6 @@ static void note_event(void *user, const imgpar_event *event)
     pthread_mutex_unlock(&b->event_lock);
 }
 
-/* Makes the folders that path lies in. False: errno says why. */
-static bool make_folders(char *path)
-{
-    bool ok = true;
-    for (char *slash = strchr(path + 1, '/'); slash && ok; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        const int why = mkdir(path, 0777) == 0 ? 0 : errno;
-        ok = why == 0 || why == EEXIST || access(path, X_OK) == 0; /* a read-only folder says EROFS of what is there */
-        errno = why;
-        *slash = '/';
-    }
-    return ok;
-}
-
 static bool is_older(const struct stat *a, const struct stat *b)
 {
     if (a->st_mtim.tv_sec != b->st_mtim.tv_sec) return a->st_mtim.tv_sec < b->st_mtim.tv_sec;

@@ -378,7 +378,7 @@ static size_t identify(inputs *in, const options *o, key *known)
     return n;
 }
 
-int inputs_check(inputs *in, const options *o)
+int inputs_check(inputs *in, const options *o, bool tells_format)
 {
     int status = o->output ? check_template(in, o->output) : EXIT_DONE;
     if (!status && o->output) status = check_folders(in, o->output);
@@ -389,7 +389,7 @@ int inputs_check(inputs *in, const options *o)
     for (size_t k = 0; k < in->n && !status && o->output; k++) {
         char *output = inputs_output(in, k, o->output);
         if (!output) status = out_of_memory();
-        if (!status) status = check_format(output, o->format);
+        if (!status && tells_format) status = check_format(output, o->format);
         if (!status) status = check_identity(in, output, known, n_known, o);
         if (!status) names[k] = (key){ hash_of(output), 0, k };
         free(output);

@@ -39,8 +39,8 @@ int inputs_add(inputs *in, const options *o, const char *path);
 /* Adds the names that standard input lists, each ended by a zero byte. */
 int inputs_add_listed(inputs *in, const options *o);
 /* Is there a mistake in the names of what would be written? Two of one name, one that is an input or the file of the
- * pipeline, one that tells no format. Looks at all of them before anything is written. */
-int inputs_check(inputs *in, const options *o);
+ * pipeline, and, where it must tell_format, one that tells none. Looks at all of them before anything is written. */
+int inputs_check(inputs *in, const options *o, bool tells_format);
 /* What the template makes of an input and a number, for free(); NULL without memory. */
 char *inputs_name(const input *item, size_t number, const char *template);
 /* The output of the k-th, likewise. */

@@ -204,7 +204,20 @@ int check_given_once(char *const *settings, int n)
     return EXIT_DONE;
 }
 
-bool takes_files(const options *o) { return o->output || (o->expression && strstr(o->expression, "$1")); }
+bool is_video_name(const char *path)
+{
+    const size_t n = strlen(path);
+    return strcmp(path, "-") == 0 || (n > 4 && strcmp(path + n - 4, ".y4m") == 0);
+}
+
+bool takes_files(const options *o)
+{
+    if (o->output) return true;
+    if (o->expression) return strstr(o->expression, "$1") || strstr(o->expression, "frame(-");
+    for (int i = 0; i < o->n_words; i++) /* a pipeline file, and a video */
+        if (is_video_name(o->words[i])) return true;
+    return false;
+}
 
 /* Of what takes no files every word is NAME=VALUE. */
 static int check_settings(const options *o)

@@ -53,7 +53,9 @@ void options_print(void);
 int check_format(const char *output, const char *format);
 /* Is each NAME of n words NAME=VALUE there once? EXIT_DONE or EXIT_USAGE. */
 int check_given_once(char *const *settings, int n);
-/* Are words files? With -o, and where -e reads $1: then its result is printed. */
+/* Is it "-", or FILE.y4m? */
+bool is_video_name(const char *path);
+/* Are words files? With a video, with -o, and where -e reads $1: then its result is printed. */
 bool takes_files(const options *o);
 /* The length of the NAME in NAME=VALUE; 0: the word is none. */
 size_t setting_name_length(const char *word);

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static int stdout_error;
 
@@ -49,6 +51,19 @@ void say(const char *line)
     show_status("");
     if (puts(line) == EOF && !stdout_error) stdout_error = errno;
     flush_stdout();
+}
+
+bool make_folders(char *path)
+{
+    bool ok = true;
+    for (char *slash = strchr(path + 1, '/'); slash && ok; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        const int why = mkdir(path, 0777) == 0 ? 0 : errno;
+        ok = why == 0 || why == EEXIST || access(path, X_OK) == 0; /* a read-only folder says EROFS of what is there */
+        errno = why;
+        *slash = '/';
+    }
+    return ok;
 }
 
 imgpar_status numbers_as_text(imgpar_array *a, const imgpar_options *options_of_run, char **out, char why[200])

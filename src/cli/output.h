@@ -4,6 +4,7 @@
 #define IMGPAR_CLI_OUTPUT_H
 
 #include <imgpar.h>
+#include <stdbool.h>
 
 /* "imgpar-run: message" on stderr. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -13,6 +14,8 @@ void tell(const char *line);
 void show_status(const char *line);
 /* A line on stdout, sent off at once: the library writes to "-" past stdio. */
 void say(const char *line);
+/* Makes the folders that path lies in. False: errno says why. */
+bool make_folders(char *path);
 /* A result without -o as print() shows it, for imgpar_free(), if it is a few numbers. Else an error, of which why tells
  * what a's message does not. */
 imgpar_status numbers_as_text(imgpar_array *a, const imgpar_options *options_of_run, char **out, char why[200]);

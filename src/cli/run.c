@@ -180,9 +180,8 @@ static const char *only_file(const job *j)
 static int find_video(job *j)
 {
     const char *path = only_file(j);
-    const size_t n = path ? strlen(path) : 0;
-    const bool is_stdin = n == 1 && path[0] == '-';
-    if (!is_stdin && (n < 4 || strcmp(path + n - 4, ".y4m") != 0)) return EXIT_DONE;
+    if (!path || !is_video_name(path)) return EXIT_DONE;
+    const bool is_stdin = strcmp(path, "-") == 0;
     if (is_stdin && j->o->file && strcmp(j->o->file, "-") == 0) return EXIT_DONE; /* the text: gather() says so */
     j->frames = is_stdin ? stdin : fopen(path, "rb");
     if (!j->frames) {
@@ -237,7 +236,7 @@ static int gather(job *j)
     }
     if (status) return status;
     if (j->video) return stream_check(o, &j->in, j->video);
-    status = inputs_check(&j->in, o);
+    status = inputs_check(&j->in, o, true);
     return !status && j->frames ? read_standard_input(j, &j->in.items[0]) : status;
 }
 

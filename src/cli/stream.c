@@ -37,7 +37,7 @@ typedef struct stream {
     size_t n_frames;       /* that the text reads */
     destination to;
     video_writer writer;
-    char *part;        /* the file of a video that is not whole */
+    char *path, *part; /* of a file of Y4M; part: what it is called until it is whole */
     double difference; /* the largest of --verify */
     uint64_t n_done;
 } stream;
@@ -54,17 +54,22 @@ static bool is_y4m(const options *o, video_kind kind)
     return o->output && (ends_with(o->output, ".y4m") || (strcmp(o->output, "-") == 0 && kind == VIDEO_Y4M));
 }
 
-/* Where frames go; TO_FILES where the name of the second is another than that of the first. */
+/* Is the name of the second output another than that of the first? */
+static bool has_names(const options *o, const inputs *in)
+{
+    char *first = inputs_name(&in->items[0], 1, o->output), *second = inputs_name(&in->items[0], 2, o->output);
+    const bool differ = first && second && strcmp(first, second) != 0;
+    free(first);
+    free(second);
+    return differ;
+}
+
 static destination destination_of(const options *o, const inputs *in, video_kind kind)
 {
     if (!o->output) return TO_LINES;
     if (is_y4m(o, kind)) return TO_Y4M;
     if (strcmp(o->output, "-") == 0) return TO_PICTURES;
-    char *first = inputs_name(&in->items[0], 1, o->output), *second = inputs_name(&in->items[0], 2, o->output);
-    const bool is_one = !first || !second || strcmp(first, second) == 0;
-    free(first);
-    free(second);
-    return is_one ? TO_ONE_FILE : TO_FILES;
+    return has_names(o, in) ? TO_FILES : TO_ONE_FILE;
 }
 
 int stream_check(const options *o, inputs *in, video_kind kind)
@@ -73,9 +78,17 @@ int stream_check(const options *o, inputs *in, video_kind kind)
         complain("--skip-existing goes with files, not with a video");
         return EXIT_USAGE;
     }
-    const bool is_piped = o->output && strcmp(o->output, "-") == 0;
-    if (!o->output || is_y4m(o, kind) || (is_piped && !o->format)) return EXIT_DONE;
-    return inputs_check(in, o);
+    const bool is_video = is_y4m(o, kind);
+    if (!o->output || (strcmp(o->output, "-") == 0 && (!o->format || is_video))) return EXIT_DONE;
+    const int status = inputs_check(in, o, !is_video);
+    if (status || !is_video) return status;
+    if (has_names(o, in))
+        complain("-o %s: a video is one file, and has no {n}", o->output);
+    else if (imgpar_path_format(o->output))
+        complain("-o %s and --format=y4m contradict each other", o->output);
+    else
+        return EXIT_DONE;
+    return EXIT_USAGE;
 }
 
 /* ---- what the library calls ---------------------------------------------------------------------- */
@@ -144,9 +157,14 @@ static imgpar_status write_result(stream *s, imgpar_array *a, imgpar_options *op
     case TO_ONE_FILE: break;
     }
     char *path = inputs_name(&s->in->items[0], (size_t)s->n_done + 1, s->o->output);
-    st = path ? imgpar_save(a, path, options_of_run) : IMGPAR_E_HOST_MEMORY;
+    if (!path || !make_folders(path)) {
+        st = fail_frame(s, IMGPAR_E_IO, path ? strerror(errno) : "out of memory");
+    } else {
+        st = imgpar_save(a, path, options_of_run);
+        if (st) fail_frame(s, st, imgpar_array_message(a));
+    }
     free(path);
-    return st ? fail_frame(s, st, path ? imgpar_array_message(a) : "out of memory") : st;
+    return st;
 }
 
 static imgpar_status make_frame(stream *s)
@@ -197,23 +215,47 @@ static imgpar_status check_single(stream *s)
     return IMGPAR_E_IO;
 }
 
-/* The file of a video, under another name until it is whole. */
+/* Where a video's file is made: under another name until it is whole, or, of what is no regular file, in place. */
+static FILE *open_file(stream *s)
+{
+    struct stat found, link;
+    const bool exists = stat(s->path, &found) == 0, is_dangling = !exists && lstat(s->path, &link) == 0;
+    if (is_dangling || (exists && !S_ISREG(found.st_mode))) return fopen(s->path, "wb");
+    if (exists) { /* a link stays one: what it points to is replaced */
+        char *real = realpath(s->path, NULL);
+        if (!real || access(real, W_OK) != 0) {
+            free(real);
+            return NULL;
+        }
+        free(s->path);
+        s->path = real;
+    }
+    const size_t n = strlen(s->path) + sizeof ".XXXXXX";
+    s->part = malloc(n);
+    if (!s->part) return NULL;
+    snprintf(s->part, n, "%s.XXXXXX", s->path);
+    const int fd = mkstemp(s->part);
+    if (fd < 0) {
+        free(s->part);
+        s->part = NULL;
+        return NULL;
+    }
+    const mode_t mask = umask(0);
+    umask(mask);
+    FILE *file = fchmod(fd, exists ? found.st_mode & 0777 : 0666 & ~mask) == 0 ? fdopen(fd, "wb") : NULL;
+    if (!file) close(fd);
+    return file;
+}
+
 static bool open_output(stream *s)
 {
     FILE *file = stdout;
     if (s->to != TO_Y4M) return true;
     if (strcmp(s->o->output, "-") != 0) {
-        const size_t n = strlen(s->o->output) + 8;
-        s->part = malloc(n);
-        if (s->part) snprintf(s->part, n, "%s.XXXXXX", s->o->output);
-        const int fd = s->part ? mkstemp(s->part) : -1;
-        const mode_t mask = umask(0);
-        umask(mask);
-        file = fd < 0 || fchmod(fd, 0666 & ~mask) != 0 ? NULL : fdopen(fd, "wb");
+        s->path = inputs_name(&s->in->items[0], 1, s->o->output);
+        file = s->path && make_folders(s->path) ? open_file(s) : NULL;
         if (!file) {
             complain("%s: %s", s->o->output, strerror(errno));
-            if (fd >= 0) close(fd);
-            if (fd >= 0) unlink(s->part);
             return false;
         }
     }
@@ -221,17 +263,19 @@ static bool open_output(stream *s)
     return true;
 }
 
+/* The video gets its name, or, where it is not whole, goes. */
 static bool close_output(stream *s, bool is_whole)
 {
-    if (s->to != TO_Y4M) return true;
+    FILE *file = s->writer.file;
     bool ok = true;
-    if (s->part && s->writer.file) {
-        ok = fclose(s->writer.file) == 0 && (!is_whole || rename(s->part, s->o->output) == 0);
+    if (file && file != stdout) {
+        ok = fclose(file) == 0 && (!is_whole || !s->part || rename(s->part, s->path) == 0);
         if (!ok) complain("%s: %s", s->o->output, strerror(errno));
-        if (!is_whole || !ok) unlink(s->part);
     }
+    if (s->part && !(is_whole && ok)) unlink(s->part);
     video_writer_end(&s->writer);
     free(s->part);
+    free(s->path);
     return ok;
 }
 
@@ -284,10 +328,8 @@ int stream_run(const options *o, const imgpar_pipeline *p, size_t n_frames, imgp
     s.frames = calloc(n_frames, sizeof *s.frames);
     if (ok && !s.frames) complain("out of memory");
     ok = ok && s.frames && (o->explain || open_output(&s));
-    if (ok) {
-        ok = make_all(&s);
-        if (!o->explain) ok = close_output(&s, ok) && ok;
-    }
+    ok = ok && make_all(&s);
+    ok = close_output(&s, ok) && ok;
     if (o->verify) fprintf(stderr, "verify: max difference %g, allowed %g\n", s.difference, o->tolerance);
     if (signals_seen()) complain("interrupted after %llu frames", (unsigned long long)s.n_done);
     for (size_t k = 0; s.frames && k < n_frames; k++)

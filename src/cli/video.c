@@ -78,28 +78,35 @@ static int read_byte(video *v)
 
 /* ---- PNM ------------------------------------------------------------------------------------------ */
 
-/* A number of a header, behind blanks and comments, with the one byte that ends it. */
+/* The rest of a comment's line. Its newline, or EOF. */
+static int read_comment(video *v)
+{
+    int c = read_byte(v);
+    while (c != EOF && c != '\n')
+        c = read_byte(v);
+    return c;
+}
+
+static bool fail_header(video *v, const char *what)
+{
+    return fail(v->why, "%s: frame %llu: its header %s", v->name, (unsigned long long)v->n_frames + 1, what);
+}
+
+/* A number of a header, behind blanks and comments, with the one byte, or comment, that ends it. */
 static bool read_number(video *v, uint64_t *out)
 {
     int c = read_byte(v);
     while (c != EOF && (isspace(c) || c == '#')) {
-        if (c == '#')
-            while (c != EOF && c != '\n')
-                c = read_byte(v);
-        else
-            c = read_byte(v);
+        if (c == '#' && read_comment(v) == EOF) return false;
+        c = read_byte(v);
     }
     if (c == EOF) return false;
-    if (!isdigit(c))
-        return fail(v->why, "%s: frame %llu: its header has no number where one is expected", v->name,
-                    (unsigned long long)v->n_frames + 1);
+    if (!isdigit(c)) return fail_header(v, "has no number where one is expected");
     for (*out = 0; c != EOF && isdigit(c); c = read_byte(v)) {
         *out = *out * 10 + (uint64_t)(c - '0');
-        if (*out > SIDE_MAX)
-            return fail(v->why, "%s: frame %llu: its header has a number that is too large", v->name,
-                        (unsigned long long)v->n_frames + 1);
+        if (*out > SIDE_MAX) return fail_header(v, "has a number that is too large");
     }
-    return c != EOF;
+    return (c == '#' ? read_comment(v) : c) != EOF;
 }
 
 /* The samples of a plain picture: numbers between blanks, of P1 digits. */
@@ -115,6 +122,7 @@ static bool read_plain(video *v, char kind, uint64_t n)
         if (c == EOF) break;
         if (!has_room(v, 1)) return false;
         v->bytes[v->n_bytes++] = (unsigned char)c;
+        if (c == '#' && read_comment(v) == EOF) return false;
     }
     return true;
 }
@@ -129,9 +137,7 @@ static bool read_pam_header(video *v, uint64_t *bytes)
         unsigned long long number;
         for (int c = 0; c != '\n';) {
             if ((c = read_byte(v)) == EOF) return false;
-            if (v->n_bytes - start >= sizeof line)
-                return fail(v->why, "%s: frame %llu: a line of its header is too long", v->name,
-                            (unsigned long long)v->n_frames + 1);
+            if (v->n_bytes - start >= sizeof line) return fail_header(v, "has a line that is too long");
         }
         memcpy(line, v->bytes + start, v->n_bytes - start - 1);
         line[v->n_bytes - start - 1] = '\0';
@@ -164,12 +170,15 @@ static bool read_picture(video *v)
     return read_bytes(v, kind == '4' ? (width + 7) / 8 * height : samples * (maximum > 255 ? 2 : 1));
 }
 
-/* Plain pictures may have blanks between them. */
+/* Blanks and comments may stand between pictures. */
 static bool has_more(video *v)
 {
     int c = getc(v->file);
-    while (c != EOF && v->n_frames > 0 && isspace(c))
+    bool in_comment = false;
+    while (c != EOF && v->kind == VIDEO_PNM && v->n_frames > 0 && (in_comment || isspace(c) || c == '#')) {
+        in_comment = c != '\n' && (in_comment || c == '#');
         c = getc(v->file);
+    }
     if (c != EOF) ungetc(c, v->file);
     return c != EOF;
 }
@@ -194,10 +203,10 @@ static bool find_space(y4m_format *f, const char *name)
         const size_t n = strlen(s->name);
         if (strncmp(name, s->name, n) != 0) continue;
         const char *bits = name + n + (!s->is_gray && name[n] == 'p');
-        char *end;
-        f->bits = *bits ? (int)strtol(bits, &end, 10) : 8;
-        if (*bits && (!s->has_bits || *end || f->bits < 9 || f->bits > 16 || (!s->is_gray && bits == name + n)))
-            continue;
+        char whole[32];
+        f->bits = bits[0] ? atoi(bits) : 8;
+        snprintf(whole, sizeof whole, s->is_gray ? "%s%d" : "%sp%d", s->name, f->bits);
+        if (bits[0] && (!s->has_bits || strcmp(name, whole) != 0 || f->bits < 9 || f->bits > 16)) continue;
         f->step_x = s->step_x;
         f->step_y = s->step_y;
         f->is_left = s->is_left || (s->step_y == 2 && f->bits > 8); /* as MPEG has it */
@@ -450,7 +459,9 @@ int video_next(video *v, imgpar_context *ctx, imgpar_array **out)
         *out = a;
         return 1;
     }
-    fail(v->why, "%s: frame %llu: %s", v->name, (unsigned long long)v->n_frames, imgpar_array_message(a));
+    const char *message = imgpar_array_message(a), *const source = "memory: "; /* where the library has it from */
+    if (strncmp(message, source, strlen(source)) == 0) message += strlen(source);
+    fail(v->why, "%s: frame %llu: %s", v->name, (unsigned long long)v->n_frames, message);
     imgpar_array_release(a);
     return -1;
 }
@@ -484,7 +495,8 @@ static void choose_format(video_writer *w, const imgpar_info *info)
     f->width = info->width;
     f->height = info->height;
     if (info->channels == 1 && !f->is_gray) snprintf(space, sizeof space, f->bits > 8 ? "mono%d" : "mono", f->bits);
-    if (info->channels == 3 && f->is_gray) snprintf(space, sizeof space, f->bits > 8 ? "444p%d" : "444", f->bits);
+    if (info->channels == 3 && (f->is_gray || f->has_alpha))
+        snprintf(space, sizeof space, f->bits > 8 ? "444p%d" : "444", f->bits);
     if (space[0]) find_space(f, space);
 }
 
@@ -499,7 +511,9 @@ static bool check_frame(video_writer *w, const imgpar_info *info)
                     (long long)info->width, (long long)info->height, (long long)f->width, (long long)f->height);
     const int wanted = f->is_gray ? 1 : f->has_alpha ? 4 : 3;
     if (info->channels == wanted) return true;
-    if (info->channels % 2 == 0) return fail(w->why, "C%s of Y4M has no alpha; flatten($1) has none", f->space);
+    if (info->channels == 2) return fail(w->why, "Y4M has no gray with alpha; slice(a, 0, 1, axis=2) leaves alpha out");
+    if (info->channels == 4)
+        return fail(w->why, "C%s of Y4M has no alpha; slice(a, 0, 3, axis=2) leaves it out", f->space);
     return fail(w->why, "this frame has %lld channels, C%s of Y4M %d", (long long)info->channels, f->space, wanted);
 }
 

@@ -10,6 +10,7 @@
  * Without "->" the result has the letters that occur once, in the order of the alphabet.
  */
 #include "lang/eval.h"
+#include "base/dtype.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -242,6 +243,24 @@ static bool multiply_matrices(summation *s, const classes *c)
     return reshaped(s, a, a->letters);
 }
 
+static bool is_integer(const operand *o)
+{
+    const imgpar_dtype dtype = o->v.u.array->type.dtype;
+    return dtype != IMGPAR_BOOL && !ip_dtype(dtype)->is_float;
+}
+
+/* Integers whose products are summed are multiplied in 64 bits, as dot() does it. */
+static bool widen(summation *s)
+{
+    bool has_signed = false;
+    for (int k = 0; k < 2; k++) {
+        if (!is_integer(&s->in[k])) return true;
+        has_signed |= ip_dtype(s->in[k].v.u.array->type.dtype)->is_signed;
+    }
+    ip_arg args[2] = { [1] = { .kind = IP_ARG_TEXT, .text = has_signed ? "i64" : "u64" } };
+    return step(s, &s->in[0], "cast", args, 2) && step(s, &s->in[1], "cast", args, 2);
+}
+
 /* Both get all axes, those that they lack with one element. */
 static bool multiply_elements(summation *s, const classes *c)
 {
@@ -255,6 +274,7 @@ static bool multiply_elements(summation *s, const classes *c)
         if (!permuted(s, &s->in[k], own) || !step(s, &s->in[k], "reshape", args, 2) || !reshaped(s, &s->in[k], all))
             return false;
     }
+    if (*c->summed && !widen(s)) return false;
     ip_val product, both[2] = { s->in[0].v, s->in[1].v };
     if (!ip_call_operator(s->ev, IP_O_MULTIPLY, s->call->offset, both, &product)) return false;
     ip_val_free(&s->in[0].v);

@@ -260,13 +260,15 @@ static ip_node *leaf(ip_parser *p, ip_node_kind kind)
 }
 
 /* frame(-k) with a whole number alone is a frame of a video; frame() of an array is an operation. */
-static ip_node *frame_of(ip_node *call)
+static ip_node *frame_of(ip_parser *p, const ip_token *name, ip_node *call)
 {
     if (!call || strcmp(call->name->name, "frame") != 0 || call->n_items != 1 || call->names[0]) return call;
     const ip_node *k = call->items[0];
     const bool is_negated = k->kind == IP_N_OPERATOR && k->op == IP_O_NEGATE;
     if (is_negated) k = k->items[0];
-    if (k->kind != IP_N_NUMBER || k->fractional || (k->number > 0 && !is_negated)) return call;
+    if (k->kind != IP_N_NUMBER) return call;
+    if (k->fractional || (k->number > 0 && !is_negated))
+        return ip_parse_fail(p, name, "frame(-k) takes a whole number: frame(-1) is the frame before $1");
     call->kind = IP_N_FRAME;
     call->number = k->number;
     return call;
@@ -277,7 +279,7 @@ static ip_node *parse_name(ip_parser *p)
     const ip_token *name = ip_peek(p, 0);
     if (ip_peek(p, 1)->kind == IP_T_OPEN) {
         ip_take(p);
-        return frame_of(ip_parse_call(p, name));
+        return frame_of(p, name, ip_parse_call(p, name));
     }
     ip_node *node = leaf(p, IP_N_NAME);
     const ip_token *arrow = ip_peek(p, 0);
