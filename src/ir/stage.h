@@ -100,9 +100,10 @@ struct ip_ir {
     ip_expr **table;
     size_t table_size, n_exprs;
     int n_windows;
-    struct ip_loops *loops; /* those that were made: loop.c */
-    bool keeps_windows;     /* around() folds what is lowered now: its own windows are loops, however small */
-    bool failed;            /* memory ran out */
+    struct ip_loops *loops;       /* those that were made: loop.c */
+    struct ip_adjoints *adjoints; /* of losses that were differentiated: ops/adjoint.c */
+    bool keeps_windows;           /* around() folds what is lowered now: its own windows are loops, however small */
+    bool failed;                  /* memory ran out */
 };
 
 /* A new IR, NULL without memory. */

@@ -439,7 +439,24 @@ static ip_adjoints *begin(ip_lower *l, ip_stage *loss)
     a->readings = ip_ir_alloc(l->ir, n, sizeof *a->readings);
     a->parts = ip_ir_alloc(l->ir, n, sizeof(ip_stage *));
     a->adjoints = ip_ir_alloc(l->ir, n, sizeof(ip_stage *));
-    return a->depends && a->readings && a->parts && a->adjoints ? a : NULL;
+    a->n_variables = l->node->n_inputs - 1;
+    a->variables = ip_ir_alloc(l->ir, (size_t)a->n_variables, sizeof(ip_stage *));
+    if (!a->depends || !a->readings || !a->parts || !a->adjoints || !a->variables) return NULL;
+    for (int k = 0; k < a->n_variables; k++)
+        a->variables[k] = l->in[1 + k];
+    return a;
+}
+
+/* Those of the same loss by the same variables, made for another of these; NULL: there are none. */
+static ip_adjoints *known_adjoints(ip_lower *l)
+{
+    for (ip_adjoints *a = l->ir->adjoints; a; a = a->next) {
+        bool is_same = a->loss == l->in[0] && a->n_variables == l->node->n_inputs - 1;
+        for (int k = 0; is_same && k < a->n_variables; k++)
+            is_same = a->variables[k] == l->in[1 + k];
+        if (is_same) return a;
+    }
+    return NULL;
 }
 
 /* All adjoints between the loss and the variables of l's node, which are its inputs behind the first. */
@@ -447,10 +464,15 @@ static ip_adjoints *adjoints_of(ip_lower *l)
 {
     ip_ir *ir = l->ir;
     ip_stage *loss = l->in[0];
-    ip_adjoints *a = begin(l, loss);
+    ip_adjoints *a = known_adjoints(l);
+    if (a) {
+        a->l = l;
+        return a;
+    }
+    a = begin(l, loss);
     if (!a) return NULL;
-    for (int k = 1; k < l->node->n_inputs; k++)
-        a->depends[l->in[k]->id] = 1;
+    for (int k = 0; k < a->n_variables; k++)
+        a->depends[a->variables[k]->id] = 1;
     for (int k = 0; k < a->n_stages; k++)
         if (!a->depends[k]) a->depends[k] = depends(a, ir->stages[k]);
     const imgpar_dtype f = ip_x_smooth_dtype(loss->dtype);
@@ -458,13 +480,16 @@ static ip_adjoints *adjoints_of(ip_lower *l)
     for (int k = a->n_stages - 1; k >= 0 && !ip_adjoint_failed(a); k--) {
         ip_stage *s = ir->stages[k];
         bool is_variable = false;
-        for (int i = 1; i < l->node->n_inputs; i++)
-            is_variable |= l->in[i] == s;
+        for (int i = 0; i < a->n_variables; i++)
+            is_variable |= a->variables[i] == s;
         if (!a->depends[k] || (!a->readings[k] && !a->parts[k])) continue;
         a->adjoints[k] = ip_adjoint_of_readings(a, s);
         /* what stands below a variable counts only where another one is there */
         if (a->adjoints[k] && (!is_variable || depends(a, s))) reverse_stage(a, s, a->adjoints[k]);
     }
+    if (ip_adjoint_failed(a)) return a;
+    a->next = ir->adjoints;
+    ir->adjoints = a;
     return a;
 }
 

@@ -41,7 +41,9 @@ typedef struct ip_adjoints {
     ip_stage **parts;       /* by id, a sum of adjoints that are whole already; NULL: none */
     ip_stage **adjoints;    /* by id, once it is made; NULL: the loss does not depend on it */
     const ip_stage *cut;    /* the last stage through which nothing went; NULL: none was met */
-    struct ip_adjoints *next;
+    int n_variables;
+    ip_stage **variables;
+    struct ip_adjoints *next; /* of another loss, or by other variables */
 } ip_adjoints;
 
 /* Fails, naming the operation of stage s. */
