@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* plot(): ticks, and what stands where in the picture. */
+#include "ops/glyphs.h"
 #include "ops/plot.h"
 #include "written.h"
 
@@ -160,6 +161,124 @@ START_TEST(what_is_not_finite_is_a_gap)
 }
 END_TEST
 
+/* Of bars that all are 1 a row of pixels has the colour, however many there are. */
+START_TEST(bars_have_their_colour_however_narrow) /* _i: how many */
+{
+    static const int many[] = { 100, 300, 579, 600, 2000, 65536 };
+    const int n = many[_i];
+    char text[80];
+    snprintf(text, sizeof text, "plot(ones([%d]), kind=bars)", n);
+    rgb p = drawn(text);
+    const unsigned char *row = p.at + 3 * (p.height / 2) * p.width;
+    int64_t first = -1, last = -1;
+    for (int64_t x = 0; x < p.width; x++)
+        if (is_near(row + 3 * x, FIRST)) {
+            if (first < 0) first = x;
+            last = x;
+        }
+    ck_assert_msg(last - first > 500, "%d: from %d to %d", n, (int)first, (int)last);
+    const double each = (double)(last + 1 - first) / n;
+    for (int k = 0; k < n; k++) {
+        const unsigned char *middle = row + 3 * (first + (int64_t)((k + 0.5) * each));
+        ck_assert_msg(middle[0] == 0 && middle[1] == 114 && middle[2] == 178, "%d: bar %d", n, k);
+    }
+    for (int64_t x = first; x <= last && n > 100; x++)
+        ck_assert_msg(row[3 * x] == 0 && row[3 * x + 1] == 114 && row[3 * x + 2] == 178, "%d: %d", n, (int)x);
+    free(p.at);
+}
+END_TEST
+
+/* One of many elements is seen, up and down; narrow bars of several series hide none. */
+START_TEST(an_extreme_of_many_is_seen)
+{
+    static const char *const of[] = {
+        "plot((arange(0, 65536) == 30000) - 1.0 * (arange(0, 65536) == 50000), kind=bars)",
+        "plot((arange(0, 65536) == 30000) - 1.0 * (arange(0, 65536) == 50000))",
+        "plot((arange(0, 65536) == 30000) - 1.0 * (arange(0, 65536) == 50000), log=x, dx=2, x0=50, kind=bars)",
+    };
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        rgb p = drawn(of[k]);
+        const spread s = spread_of(&p, FIRST);
+        ck_assert_msg(s.y1 - s.y0 > 0.75, "%s: %g to %g", of[k], s.y0, s.y1);
+        free(p.at);
+    }
+    rgb p = drawn("plot(ones([256, 3]), kind=bars)");
+    const spread a = spread_of(&p, FIRST), b = spread_of(&p, SECOND), c = spread_of(&p, THIRD);
+    ck_assert_msg(llabs(a.n - b.n) < a.n / 20 && llabs(a.n - c.n) < a.n / 20, "%d %d %d", (int)a.n, (int)b.n, (int)c.n);
+    ck_assert_msg(a.n + b.n + c.n > p.width * p.height * 3 / 4, "%d", (int)a.n);
+    free(p.at);
+}
+END_TEST
+
+/* With many points a column is drawn once, with the pixels that all of them would have. */
+START_TEST(many_points_are_the_line_of_all)
+{
+    rgb p = drawn("plot(reshape(numbers([0, 1; 0, 1]) + zeros([2, 2]), [4]), width=200, height=120)");
+    rgb q = drawn("plot(arange(0, 100000) % 2, width=200, height=120)");
+    const spread a = spread_of(&p, FIRST), b = spread_of(&q, FIRST);
+    ck_assert(fabs(a.x0 - b.x0) < 0.02 && fabs(a.x1 - b.x1) < 0.02 && fabs(a.y0 - b.y0) < 0.02 &&
+              fabs(a.y1 - b.y1) < 0.02);
+    const double inside = (b.x1 - b.x0) * (b.y1 - b.y0) * 200 * 120;
+    ck_assert_msg((double)b.n > 0.95 * inside, "%d of %g", (int)b.n, inside);
+    free(p.at);
+    free(q.at);
+}
+END_TEST
+
+/* ---- who waits ----------------------------------------------------------------------------------- */
+
+static imgpar_status third_time(void *user)
+{
+    int *n = user;
+    return ++*n >= 3 ? IMGPAR_E_INTERRUPTED : IMGPAR_OK;
+}
+
+static double some_number(const void *user, int64_t row, int64_t column)
+{
+    (void)user;
+    return (double)((row * 7919 + column * 104729) % 1009);
+}
+
+START_TEST(drawing_stops_when_it_is_told) /* _i: kind */
+{
+    const ip_plot plot = { .kind = (ip_plot_kind)_i,
+                           .at = some_number,
+                           .rows = 40,
+                           .columns = 1 << 20,
+                           .by_rows = true,
+                           .dx = 1,
+                           .lo = NAN,
+                           .hi = NAN,
+                           .size = 13,
+                           .thickness = 1.5,
+                           .title = "",
+                           .x_label = "",
+                           .y_label = "",
+                           .legend = "" };
+    unsigned char *data = malloc(640 * 400 * 3);
+    int n = 0;
+    ck_assert_ptr_nonnull(data);
+    ck_assert_int_eq(ip_plot_draw(&plot, data, 640, 400, third_time, &n), IMGPAR_E_INTERRUPTED);
+    ck_assert_int_eq(n, 3);
+    free(data);
+}
+END_TEST
+
+START_TEST(words_stop_when_they_are_told)
+{
+    enum { SIZE = 2000 };
+    int n = 0;
+    ip_watch watch = { .ask = third_time, .user = &n };
+    const ip_canvas canvas = { calloc(SIZE, SIZE), SIZE, SIZE, &watch };
+    const ip_lettering l = { .words = "@@@@@@@@@@", .size = 1200, .weight = 1000, .spacing = 1.2 };
+    ck_assert_ptr_nonnull(canvas.cover);
+    ip_lettering_draw(&l, &canvas, 0, 0);
+    ck_assert_int_eq(watch.status, IMGPAR_E_INTERRUPTED);
+    ck_assert_int_eq(n, 3);
+    free(canvas.cover);
+}
+END_TEST
+
 /* exp is a straight line over a logarithmic axis: in the middle at half of the height. */
 START_TEST(an_axis_may_have_logarithms)
 {
@@ -245,6 +364,7 @@ static const struct {
     { "plot(zeros([2, 2, 2, 2]))", "plot: a is [2, 2, 2, 2] f32; it must be a vector or a matrix of numbers" },
     { "plot($1, kind=pie)", "plot: kind=pie is not one of line, bars, scatter, heat" },
     { "plot($1, dx=0)", "plot: dx must not be 0" },
+    { "plot(zeros([65, 65]))", "plot: a is [65, 65] f32, which has 65 series; 64 are the limit, but of kind=heat" },
     { "plot($1, title=5)", "plot: title must be a text" },
     { "plot(fft($1))", "complex" },
 };
@@ -260,6 +380,11 @@ int main(void)
     tcase_add_test(tc, a_line_goes_from_edge_to_edge);
     tcase_add_loop_test(tc, series_are_the_shorter_side, 0, 7);
     tcase_add_test(tc, what_is_not_finite_is_a_gap);
+    tcase_add_loop_test(tc, bars_have_their_colour_however_narrow, 0, 6);
+    tcase_add_test(tc, an_extreme_of_many_is_seen);
+    tcase_add_test(tc, many_points_are_the_line_of_all);
+    tcase_add_loop_test(tc, drawing_stops_when_it_is_told, 0, 4);
+    tcase_add_test(tc, words_stop_when_they_are_told);
     tcase_add_test(tc, an_axis_may_have_logarithms);
     tcase_add_test(tc, heat_has_a_cell_for_each_element);
     tcase_add_test(tc, words_stand_beside_the_data);

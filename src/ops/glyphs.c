@@ -21,6 +21,18 @@ static void raise_to(unsigned char *cover, double share)
     if (level > *cover) *cover = (unsigned char)(level > 255 ? 255 : level);
 }
 
+bool ip_watch_goes_on(ip_watch *watch, int64_t work)
+{
+    enum { ASKED_EVERY = 1 << 20 };
+    if (!watch) return true;
+    watch->work += work;
+    if (!watch->status && watch->work >= ASKED_EVERY) {
+        watch->status = watch->ask(watch->user);
+        watch->work = 0;
+    }
+    return !watch->status;
+}
+
 /* The whole number at or before v, from 0 to n; NaN is 0. */
 static int64_t cut(double v, int64_t n) { return !(v > 0) ? 0 : v >= (double)n ? n : (int64_t)v; }
 
@@ -39,7 +51,9 @@ void ip_canvas_line(const ip_canvas *canvas, ip_point from, ip_point to, double 
             right = fmax(a, b);
         }
         const int64_t x0 = cut(left - reach, canvas->width), x1 = cut(right + reach + 1, canvas->width);
+        if (!ip_watch_goes_on(canvas->watch, x1 - x0 + 1)) return;
         for (int64_t x = x0; x < x1; x++) {
+            if (canvas->cover[y * canvas->width + x] == 255) continue;
             const double p = (double)x + 0.5 - from.x;
             const double t = square > 0 ? fmin(fmax((p * u + q * v) / square, 0), 1) : 0;
             const double d = hypot(p - t * u, q - t * v);
@@ -52,12 +66,14 @@ void ip_canvas_fill(const ip_canvas *canvas, ip_point a, ip_point b)
 {
     const int64_t y0 = cut(a.y, canvas->height), y1 = cut(ceil(b.y), canvas->height);
     const int64_t x0 = cut(a.x, canvas->width), x1 = cut(ceil(b.x), canvas->width);
-    for (int64_t y = y0; y < y1; y++)
+    for (int64_t y = y0; y < y1; y++) {
+        if (!ip_watch_goes_on(canvas->watch, x1 - x0 + 1)) return;
         for (int64_t x = x0; x < x1; x++) {
             const double across = fmin(b.x, (double)x + 1) - fmax(a.x, (double)x);
             const double along = fmin(b.y, (double)y + 1) - fmax(a.y, (double)y);
             raise_to(&canvas->cover[y * canvas->width + x], fmax(across, 0) * fmax(along, 0));
         }
+    }
 }
 
 void ip_canvas_clear(const ip_canvas *canvas)
@@ -430,6 +446,8 @@ static void draw_stroke(void *user, ip_point from, ip_point to, double dot_width
 static void draw_glyph(void *user, const glyph *g, double x)
 {
     drawing *d = user;
+    enum { GLYPH_WORK = 1000 }; /* of its path, wherever it lies */
+    if (!ip_watch_goes_on(d->canvas->watch, GLYPH_WORK)) return;
     const measures m = measures_of(g);
     const double scale = d->l->size / 100, half = d->width / 2;
     double first = d->line_x + (x + m.left + m.e.x0 + apart(d->l) / 2) * scale;

@@ -13,12 +13,26 @@
 #ifndef IP_OPS_GLYPHS_H
 #define IP_OPS_GLYPHS_H
 
+#include "imgpar.h"
+
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Who is asked now and then whether drawing goes on; after an answer that is not 0 nothing more is drawn. */
+typedef struct ip_watch {
+    imgpar_status (*ask)(void *user);
+    void *user;
+    int64_t work; /* since it was asked */
+    imgpar_status status;
+} ip_watch;
+
+/* Counts work, in about pixels, and asks if that is enough; false: stop. A NULL watch always goes on. */
+bool ip_watch_goes_on(ip_watch *watch, int64_t work);
 
 typedef struct ip_canvas {
     unsigned char *cover; /* 0 to 255, rows from top to bottom */
     int64_t width, height;
+    ip_watch *watch; /* NULL: nobody is asked */
 } ip_canvas;
 
 typedef struct ip_point {

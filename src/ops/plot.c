@@ -118,6 +118,8 @@ static void take_limits(axis *a, double lo, double hi)
     if (a->hi <= a->lo) a->hi = a->lo + 1;
 }
 
+static bool goes_on(const sheet *s, int64_t work) { return ip_watch_goes_on(s->canvas.watch, work); }
+
 static void find_axes(sheet *s)
 {
     const ip_plot *p = s->plot;
@@ -129,7 +131,7 @@ static void find_axes(sheet *s)
         s->y = (axis){ (double)p->rows - 0.5, -0.5, false };
         return;
     }
-    for (int64_t k = 0; k < length(p); k++) {
+    for (int64_t k = 0; k < length(p) && goes_on(s, n_series(p)); k++) {
         const double x = x_of(p, k);
         bool is_seen = false;
         for (int64_t j = has_own_x(p); j < n_series(p); j++) {
@@ -330,39 +332,132 @@ static bool place(const sheet *s, int64_t series, int64_t k, ip_point *at)
     return true;
 }
 
+/* What a column of pixels sees of the points of a series that lie in it. */
+typedef struct run {
+    int64_t column;
+    ip_point first, lowest, highest, last; /* lowest: the least y of the sheet */
+    bool lowest_is_before;
+    bool has_any;
+    bool is_down; /* how it went on last */
+    int n_turns;
+} run;
+
+static void add(run *r, int64_t column, ip_point at)
+{
+    if (!r->has_any) *r = (run){ column, at, at, at, at, true, true, false, 0 };
+    if (at.y != r->last.y) {
+        const bool is_down = at.y > r->last.y;
+        if (r->n_turns == 0 || is_down != r->is_down) r->n_turns += r->n_turns < 4;
+        r->is_down = is_down;
+    }
+    if (at.y < r->lowest.y) {
+        r->lowest = at;
+        r->lowest_is_before = false;
+    }
+    if (at.y > r->highest.y) {
+        r->highest = at;
+        r->lowest_is_before = true;
+    }
+    r->last = at;
+}
+
+/* As of all points: Jugel et al., M4: A Visualization-Oriented Time Series Data Aggregation, 2014. What goes up and
+ * down again and again is everywhere in the column, so that goes through its middle. */
+static void draw_run(const sheet *s, const run *r)
+{
+    const ip_point *a = r->lowest_is_before ? &r->lowest : &r->highest,
+                   *b = r->lowest_is_before ? &r->highest : &r->lowest;
+    ip_canvas_line(&s->canvas, r->first, *a, s->plot->thickness);
+    ip_canvas_line(&s->canvas, *a, *b, s->plot->thickness);
+    ip_canvas_line(&s->canvas, *b, r->last, s->plot->thickness);
+    if (r->n_turns < 4) return;
+    const double middle = (double)r->column + 0.5;
+    ip_canvas_line(&s->canvas, (ip_point){ middle, r->lowest.y }, (ip_point){ middle, r->highest.y },
+                   s->plot->thickness);
+}
+
+/* With more points than columns each column is drawn once, and a gap within it is not seen. */
 static void draw_line(sheet *s, int64_t series)
 {
-    ip_point before, at;
-    bool has_before = false;
-    for (int64_t k = 0; k < length(s->plot); k++) {
-        const bool is_there = place(s, series, k, &at);
-        if (is_there) ip_canvas_line(&s->canvas, has_before ? before : at, at, s->plot->thickness);
-        before = at;
-        has_before = is_there;
+    const bool is_dense = (double)length(s->plot) > s->area.x1 - s->area.x0;
+    run now = { 0 };
+    bool has_gap = false;
+    for (int64_t k = 0; k < length(s->plot) && goes_on(s, 1); k++) {
+        ip_point at;
+        if (!place(s, series, k, &at)) {
+            has_gap = true;
+            continue;
+        }
+        const int64_t column = is_dense ? (int64_t)floor(at.x) : k;
+        if (now.has_any && now.column != column) {
+            draw_run(s, &now);
+            if (!has_gap) ip_canvas_line(&s->canvas, now.last, at, s->plot->thickness);
+            now.has_any = false;
+        }
+        add(&now, column, at);
+        has_gap = false;
     }
+    if (now.has_any) draw_run(s, &now);
 }
 
 static void draw_points(sheet *s, int64_t series)
 {
     ip_point at;
-    for (int64_t k = 0; k < length(s->plot); k++)
+    for (int64_t k = 0; k < length(s->plot) && goes_on(s, 1); k++)
         if (place(s, series, k, &at)) ip_canvas_line(&s->canvas, at, at, s->plot->thickness * 4);
+}
+
+static double zero_of_bars(const sheet *s) { return s->y.is_log ? s->area.y1 : fmin(place_y(s, 0), s->area.y1); }
+
+/* More bars than fit: the area is cut into groups, each with a bar of whole columns for each series, which reaches
+ * from the least to the largest of the bars that have their middles in the group. */
+static void draw_narrow_bars(sheet *s, int64_t series, int64_t n_groups)
+{
+    const double zero = zero_of_bars(s), width = s->area.x1 - s->area.x0;
+    const int64_t n = n_series(s->plot), n_bars = length(s->plot);
+    run now = { 0 };
+    for (int64_t k = 0; k <= n_bars && goes_on(s, 1); k++) {
+        ip_point at = { 0, 0 };
+        const bool is_end = k == n_bars;
+        if (!is_end && !place(s, series, k, &at)) continue;
+        const double share = (at.x - s->area.x0) / width * (double)n_groups;
+        const int64_t group = (int64_t)fmin(fmax(share, 0), (double)n_groups - 1);
+        if (now.has_any && (is_end || group != now.column)) {
+            const double each = width / ((double)n_groups * (double)n), slot = (double)(now.column * n + series);
+            const double left = s->area.x0 + floor(slot * each + 1e-9),
+                         right = s->area.x0 + floor((slot + 1) * each + 1e-9);
+            ip_canvas_fill(&s->canvas, (ip_point){ left, fmin(now.lowest.y, zero) },
+                           (ip_point){ fmax(right, left + 1), fmax(now.highest.y, zero) });
+            now.has_any = false;
+        }
+        add(&now, group, at);
+    }
 }
 
 /* Bars of several series stand side by side. */
 static void draw_bars(sheet *s, int64_t series)
 {
     const ip_plot *p = s->plot;
-    const double n = (double)n_series(p), zero = s->y.is_log ? s->area.y1 : fmin(place_y(s, 0), s->area.y1);
-    for (int64_t k = 0; k < length(p); k++) {
+    const double n = (double)n_series(p), zero = zero_of_bars(s);
+    const int64_t n_groups = (int64_t)fmax(floor((s->area.x1 - s->area.x0) / n), 1);
+    if (length(p) > n_groups) {
+        draw_narrow_bars(s, series, n_groups);
+        return;
+    }
+    for (int64_t k = 0; k < length(p) && goes_on(s, 1); k++) {
         ip_point at;
         if (!place(s, series, k, &at)) continue;
         const double x = x_of(p, k), half = fabs(p->dx) / 2;
         double left = s->x.is_log ? at.x - 2 : place_x(s, x - half),
                right = s->x.is_log ? at.x + 2 : place_x(s, x + half);
-        const double room = right - left > 4 ? (right - left) * 0.1 : 0, each = (right - left - 2 * room) / n;
+        const double share = right - left > 4 && (right - left) * 0.8 >= n ? 0.1 : 0, room = (right - left) * share;
+        const double each = (right - left - 2 * room) / n;
         left += room + each * (double)series;
         right = left + each;
+        if (share == 0) { /* between bars without room there is nothing to see, so they are of whole columns */
+            left = round(left);
+            right = fmax(round(right), left + 1);
+        }
         ip_canvas_fill(&s->canvas, (ip_point){ fmax(left, s->area.x0), fmin(at.y, zero) },
                        (ip_point){ fmin(right, s->area.x1), fmax(at.y, zero) });
     }
@@ -371,7 +466,7 @@ static void draw_bars(sheet *s, int64_t series)
 static void draw_series(sheet *s)
 {
     static void (*const draw[])(sheet *, int64_t) = { draw_line, draw_bars, draw_points };
-    for (int64_t k = has_own_x(s->plot); k < n_series(s->plot); k++) {
+    for (int64_t k = has_own_x(s->plot); k < n_series(s->plot) && goes_on(s, s->width * s->height); k++) {
         draw[s->plot->kind](s, k);
         lay_down(s, &series_colours[(k - has_own_x(s->plot)) % N_COLOURS], &s->area);
     }
@@ -412,11 +507,12 @@ static colour heat_of(const axis *of, double v)
     return c;
 }
 
-static axis heat_range(const ip_plot *p)
+static axis heat_range(const sheet *s)
 {
+    const ip_plot *p = s->plot;
     axis a = { NAN, NAN, false };
     for (int64_t y = 0; y < p->rows; y++)
-        for (int64_t x = 0; x < p->columns; x++)
+        for (int64_t x = 0; x < p->columns && goes_on(s, 1); x++)
             widen_by(&a, p->at(p->user, y, x));
     finish_axis(&a, 0);
     take_limits(&a, p->lo, p->hi);
@@ -428,7 +524,7 @@ static void draw_cells(sheet *s, const axis *heat)
 {
     const ip_plot *p = s->plot;
     const box a = s->area;
-    for (double y = a.y0; y < a.y1 && p->rows > 0; y++)
+    for (double y = a.y0; y < a.y1 && p->rows > 0 && goes_on(s, s->width); y++)
         for (double x = a.x0; x < a.x1 && p->columns > 0; x++) {
             const int64_t row = (int64_t)((y + 0.5 - a.y0) / (a.y1 - a.y0) * (double)p->rows);
             const int64_t column = (int64_t)((x + 0.5 - a.x0) / (a.x1 - a.x0) * (double)p->columns);
@@ -458,7 +554,7 @@ static void draw_colour_bar(sheet *s, const axis *heat, const labels *l)
 
 static void draw_heat(sheet *s)
 {
-    const axis heat = heat_range(s->plot);
+    const axis heat = heat_range(s);
     const double size = s->plot->size;
     const labels bar = labels_of(&heat, ticks_for((double)s->height, size * 4));
     const labels y = labels_of(&s->y, ticks_for((double)s->height, size * 4));
@@ -470,11 +566,13 @@ static void draw_heat(sheet *s)
     draw_colour_bar(s, &heat, &bar);
 }
 
-bool ip_plot_draw(const ip_plot *plot, unsigned char *rgb, int64_t width, int64_t height)
+imgpar_status ip_plot_draw(const ip_plot *plot, unsigned char *rgb, int64_t width, int64_t height,
+                           imgpar_status (*ask)(void *user), void *user)
 {
+    ip_watch watch = { .ask = ask, .user = user };
     sheet s = { .plot = plot, .rgb = rgb, .width = width, .height = height };
-    s.canvas = (ip_canvas){ ip_alloc((size_t)width * (size_t)height), width, height };
-    if (!s.canvas.cover) return false;
+    s.canvas = (ip_canvas){ ip_alloc((size_t)width * (size_t)height), width, height, &watch };
+    if (!s.canvas.cover) return IMGPAR_E_HOST_MEMORY;
     memset(rgb, 255, (size_t)width * (size_t)height * 3);
     ip_canvas_clear(&s.canvas);
     find_axes(&s);
@@ -490,5 +588,5 @@ bool ip_plot_draw(const ip_plot *plot, unsigned char *rgb, int64_t width, int64_
         draw_legend(&s);
     }
     ip_free(s.canvas.cover);
-    return true;
+    return watch.status;
 }

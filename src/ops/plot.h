@@ -3,6 +3,8 @@
 #ifndef IP_OPS_PLOT_H
 #define IP_OPS_PLOT_H
 
+#include "imgpar.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,8 +27,9 @@ typedef struct ip_plot {
     const char *title, *x_label, *y_label, *legend; /* UTF-8, "" for none; legend: a line for each series */
 } ip_plot;
 
-/* Draws RGB of 8 bits; false without memory. */
-bool ip_plot_draw(const ip_plot *plot, unsigned char *rgb, int64_t width, int64_t height);
+/* Draws RGB of 8 bits. ask() is called now and then: what is not 0 means stop and return it. */
+imgpar_status ip_plot_draw(const ip_plot *plot, unsigned char *rgb, int64_t width, int64_t height,
+                           imgpar_status (*ask)(void *user), void *user);
 
 /* Steps of an axis: first, first + step, ... up to hi, with so many digits behind the point. */
 typedef struct ip_ticks {

@@ -9,6 +9,17 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST_SERIES = 64 };
+
+/* Whether series are rows: a vector is one; of a matrix the shorter side tells which there are, columns if equal. */
+static bool by_rows(const imgpar_array *node, int64_t rows, int64_t columns)
+{
+    enum { AUTO, COLUMNS, ROWS };
+    const int series = (int)ip_param_number(node, "series");
+    if (node->inputs[0]->type.rank == 1) return true;
+    return series == ROWS || (series == AUTO && rows < columns);
+}
+
 imgpar_status ip_infer_plot(imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
@@ -18,6 +29,10 @@ imgpar_status ip_infer_plot(imgpar_array *node, ip_error *err)
     if (dims[0] != 1 || dims[3] != 1)
         return ip_fail(err, IMGPAR_E_SHAPE, "plot: a is %s; it must be a vector or a matrix of numbers",
                        ip_type_text(a, text));
+    const int64_t n_series = by_rows(node, dims[1], dims[2]) ? dims[1] : dims[2];
+    if ((ip_plot_kind)(int)ip_param_number(node, "kind") != IP_PLOT_HEAT && n_series > MOST_SERIES)
+        return ip_fail(err, IMGPAR_E_LIMIT, "plot: a is %s, which has %lld series; %d are the limit, but of kind=heat",
+                       ip_type_text(a, text), (long long)n_series, MOST_SERIES);
     if (ip_param_number(node, "dx") == 0) return ip_fail(err, IMGPAR_E_ARGUMENT, "plot: dx must not be 0");
     node->type =
         (ip_type){ .dtype = IMGPAR_U8,
@@ -57,15 +72,6 @@ static double at_double(const void *user, int64_t row, int64_t column)
     return ((const double *)n->data)[row * n->columns + column];
 }
 
-/* Whether series are rows: a vector is one; of a matrix the shorter side tells which there are, columns if equal. */
-static bool by_rows(const imgpar_array *node, int64_t rows, int64_t columns)
-{
-    enum { AUTO, COLUMNS, ROWS };
-    const int series = (int)ip_param_number(node, "series");
-    if (node->inputs[0]->type.rank == 1) return true;
-    return series == ROWS || (series == AUTO && rows < columns);
-}
-
 static imgpar_status draw(const ip_opaque *o, const void *const *in, void *out, ip_opaque_ask ask, void *user)
 {
     const imgpar_array *node = o->user;
@@ -90,7 +96,7 @@ static imgpar_status draw(const ip_opaque *o, const void *const *in, void *out, 
                            .legend = ip_param_get(node, "legend")->text };
     imgpar_status st = ask(user);
     if (st) return st;
-    return ip_plot_draw(&plot, out, o->dims[2], o->dims[1]) ? IMGPAR_OK : IMGPAR_E_HOST_MEMORY;
+    return ip_plot_draw(&plot, out, o->dims[2], o->dims[1], ask, user);
 }
 
 static const ip_opaque_kind kind = { .name = "plot", .widen = widen, .reads = reads, .compute = draw };

@@ -61,7 +61,7 @@ static imgpar_status draw_line(const imgpar_array *node, int64_t k, const ip_can
     ip_lettering_draw(&l, canvas, round(((double)canvas->width - box.x) / 2),
                       round(((double)canvas->height - box.y) / 2));
     ip_free(words);
-    return IMGPAR_OK;
+    return canvas->watch->status;
 }
 
 imgpar_status ip_infer_text_lines(imgpar_array *node, ip_error *err)
@@ -94,22 +94,24 @@ static void reads(const ip_opaque *o, int input, const ip_region *result, ip_reg
 static imgpar_status draw(const ip_opaque *o, const void *const *in, void *out, ip_opaque_ask ask, void *user)
 {
     const ip_lettering l = lettering_of(o->user);
-    const ip_canvas canvas = { .cover = out, .width = o->dims[2], .height = o->dims[1] };
+    ip_watch watch = { .ask = ask, .user = user };
+    const ip_canvas canvas = { .cover = out, .width = o->dims[2], .height = o->dims[1], .watch = &watch };
     (void)in;
     imgpar_status st = ask(user);
     if (st) return st;
     ip_canvas_clear(&canvas);
     ip_lettering_draw(&l, &canvas, 0, 0);
-    return IMGPAR_OK;
+    return watch.status;
 }
 
 static imgpar_status draw_lines(const ip_opaque *o, const void *const *in, void *out, ip_opaque_ask ask, void *user)
 {
     const int64_t size = o->dims[1] * o->dims[2];
+    ip_watch watch = { .ask = ask, .user = user };
     imgpar_status st = IMGPAR_OK;
     (void)in;
     for (int64_t k = 0; !st && k < o->dims[0]; k++) {
-        const ip_canvas canvas = { (unsigned char *)out + k * size, o->dims[2], o->dims[1] };
+        const ip_canvas canvas = { (unsigned char *)out + k * size, o->dims[2], o->dims[1], &watch };
         st = ask(user);
         if (!st) st = draw_line(o->user, k, &canvas);
     }
