@@ -670,9 +670,9 @@ static const struct {
       "x: PNM: 5 channels are not supported, only 1-4" },
     { "P7\nWIDTH x\n", IMGPAR_E_CORRUPT, "x: PNM: its header has a line without a number" },
     { "P7\nWIDTH 1\n", IMGPAR_E_CORRUPT, "x: PNM: its header ends early" },
-    { "P8 1 1 255\na", IMGPAR_E_CORRUPT, "x: not an image: neither PNG, JPEG, NPY nor PNM" },
-    { "Pretty text", IMGPAR_E_CORRUPT, "x: not an image: neither PNG, JPEG, NPY nor PNM" },
-    { "", IMGPAR_E_CORRUPT, "x: not an image: neither PNG, JPEG, NPY nor PNM" },
+    { "P8 1 1 255\na", IMGPAR_E_CORRUPT, "x: not an image: neither PNG, JPEG, NPY, PNM nor .cube" },
+    { "Pretty text", IMGPAR_E_CORRUPT, "x: not an image: neither PNG, JPEG, NPY, PNM nor .cube" },
+    { "", IMGPAR_E_CORRUPT, "x: not an image: neither PNG, JPEG, NPY, PNM nor .cube" },
 };
 
 START_TEST(pnm_texts_are_checked)
@@ -689,7 +689,7 @@ END_TEST
 START_TEST(a_cube_is_a_table_of_floats)
 {
     static const char text[] =
-        "\n  # a comment\r\nTITLE \"two\"\nDOMAIN_MIN 0 0.0 0\n\nLUT_3D_SIZE 2\r\nDOMAIN_MAX 1 1 1.0\n"
+        "\xef\xbb\xbf\n  # a comment\r\nTITLE \"two\"\nDOMAIN_MIN 0 0.0 0\n\nLUT_3D_SIZE 2\r\nDOMAIN_MAX 1 1 1.0\n"
         "0 0 0\n1 0 0 \n\t0 1 0\n# in between\n1 1 0\n0 0 1\n1 0 1\n-0.5 1.5e0 1\n1 1 1";
     ip_image image;
     ip_header header;
@@ -727,6 +727,10 @@ static const struct {
     { "LUT_3D_SIZE 2\n0 0\n", IMGPAR_E_CORRUPT, "x: CUBE: line 2: a colour is three numbers" },
     { "LUT_3D_SIZE 2\n0 0 0 0\n", IMGPAR_E_CORRUPT, "x: CUBE: line 2: a colour is three numbers" },
     { "LUT_3D_SIZE 2\n0 0 red\n", IMGPAR_E_CORRUPT, "x: CUBE: line 2: a colour is three numbers" },
+    { "LUT_3D_SIZE 2\n0 0 0\n0 nan 0\n", IMGPAR_E_CORRUPT,
+      "x: CUBE: line 3: a number is not finite, or too large for a float" },
+    { "LUT_3D_SIZE 2\n0 0 1e39\n", IMGPAR_E_CORRUPT,
+      "x: CUBE: line 2: a number is not finite, or too large for a float" },
     { "LUT_3D_SIZE 2\nDOMAIN_MAX 1 1 255\n" EIGHT, IMGPAR_E_UNSUPPORTED,
       "x: CUBE: line 2: the domain is not 0 to 1, which an array cannot tell; without its lines the file can be read, "
       "and lut3d(a, table, lo=..., hi=...) be told" },
@@ -745,9 +749,9 @@ END_TEST
 /* ---- EXIF ------------------------------------------------------------------------------- */
 
 /* The first bytes of files that people take for pictures, and what the message calls them. */
-#define FOREIGN(bytes, what)                                                                            \
-    {                                                                                                   \
-        bytes, sizeof bytes - 1, "x: cannot read it: it is " what " and neither PNG, JPEG, NPY nor PNM" \
+#define FOREIGN(bytes, what)                                                                                   \
+    {                                                                                                          \
+        bytes, sizeof bytes - 1, "x: cannot read it: it is " what " and neither PNG, JPEG, NPY, PNM nor .cube" \
     }
 static const struct {
     const char *bytes;
@@ -777,6 +781,8 @@ static const struct {
     FOREIGN("<?xml version=\"1.0\"?><svg/>", "an XML text, perhaps an SVG,"),
     FOREIGN("\x1f\x8b\x08\0", "compressed by gzip"),
     FOREIGN("PK\3\4\x14\0", "a ZIP, perhaps an NPZ,"),
+    { "YUV4MPEG2 W2", 12,
+      "x: cannot read it: it is a video, which imgpar-run reads: imgpar-run -e '... $1 ...' FILE.y4m" },
 };
 
 START_TEST(foreign_formats_are_named)

@@ -171,6 +171,22 @@ START_TEST(what_has_kernels_of_its_own_is_run_once)
     for (int e = 0; e < 3; e++) /* p / 2 + 2 */
         ck_assert_float_eq(got[e], 4);
     if (has_device) ck_assert_uint_le(did.kernels, 300 + 20);
+    static const char *const zeros[] = {
+        "median($1 * 0, 7)",
+        "median($1 * 0, 3)",
+        "percentile_filter($1 * 0, 20, size=3)",
+        "reshape(text_lines(\" \", 1, 1, 1), [1, 1])",
+        "reshape(slice(slice(text_mask(\" \"), 0, 1), 0, 1, axis=1), [1, 1])",
+        "0 * reshape(slice(slice(slice(plot($1, width=64, height=64), 0, 1), 0, 1, axis=1), 0, 1, axis=2), [1, 1])",
+    };
+    for (size_t k = 0; k < sizeof zeros / sizeof *zeros; k++) {
+        char text[200];
+        snprintf(text, sizeof text, "iterate($1, 300, p -> p * 0.5 + (%s + 2))", zeros[k]);
+        did = run(text, got, 3);
+        for (int e = 0; e < 3; e++)
+            ck_assert_float_eq(got[e], 4);
+        if (has_device) ck_assert_uint_le(did.kernels, 300 + 20);
+    }
     /* this one is changed */
     did = run("iterate($1, 40, p -> sort(p * 0, axis=1) + 2)", got, 3);
     for (int e = 0; e < 3; e++)

@@ -118,6 +118,7 @@ static const struct {
     { "einsum(\"ij->i\", $1, $1)", "einsum: \"ij->i\": one operand is named, two are given" },
     { "einsum(\"ijk->i\", $1)", "einsum: \"ijk->i\" names 3 axes for an array of [3, 3]" },
     { "einsum(\"i...->i\", $1)", "einsum: \"i...->i\": axes are letters, as in \"ij,jk->ik\"" },
+    { "einsum(\"\xe9j->j\", $1)", "axes are letters, as in \"ij,jk->ik\"" },
     { "einsum(\"ij>i\", $1)", "einsum: \"ij>i\": axes are letters, as in \"ij,jk->ik\"" },
     { "einsum(\"ij-i\", $1)", "einsum: \"ij-i\": operands end at a comma or at ->" },
     { "einsum(\"ij->i->j\", $1)", "einsum: \"ij->i->j\": behind -> stand the letters of the result" },

@@ -498,6 +498,44 @@ static const struct {
 START_TEST(what_does_not_fit_is_refused) { written_refuses(refused[_i].text, refused[_i].why); }
 END_TEST
 
+/* A call with an element of n ones, in a row or a column; what it says is freed by the caller. */
+static char *long_element(const char *begin, size_t n, char between)
+{
+    const size_t head = strlen(begin);
+    char *text = malloc(head + 2 * n + 3);
+    ck_assert_ptr_nonnull(text);
+    memcpy(text, begin, head);
+    for (size_t k = 0; k < n; k++) {
+        text[head + 2 * k] = k ? between : '[';
+        text[head + 2 * k + 1] = '1';
+    }
+    memcpy(text + head + 2 * n, "])", 3);
+    return text;
+}
+
+START_TEST(elements_have_bounds)
+{
+    static const struct {
+        const char *call;
+        size_t n;
+        char between;
+        const char *why;
+    } beyond[] = {
+        { "erode($1, element=", 32769, ' ', "erode: element is 1x32769; its sides are at most 32767" },
+        { "dilate($1, element=", 32769, ';', "dilate: element is 32769x1; its sides are at most 32767" },
+        { "erode($1, element=", 65537, ' ', "erode: element is 1x65537; its sides are at most 32767" },
+    };
+    for (size_t k = 0; k < sizeof beyond / sizeof *beyond; k++) {
+        char *text = long_element(beyond[k].call, beyond[k].n, beyond[k].between);
+        written_refuses(text, beyond[k].why);
+        free(text);
+    }
+    char *text = long_element("dilate(numbers([1 9 3; 7 2 4]), element=", 32767, ' ');
+    written_prints(text, "[9 9 9; 7 7 7]");
+    free(text);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = written_case();
@@ -511,5 +549,6 @@ int main(void)
     tcase_add_loop_test(tc, contours_of_a_level, 0, 4);
     tcase_add_loop_test(tc, small_arrays, 0, (int)(sizeof small / sizeof *small));
     tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));
+    tcase_add_test(tc, elements_have_bounds);
     return written_run("written outlines", tc);
 }

@@ -197,6 +197,7 @@ static const struct {
     const char *text, *as;
 } small[] = {
     { "hamming(cast(numbers([5 7 -1]), i64), cast(numbers([5 0 0]), i64))", "[0 3 64]" },
+    { "hamming(numbers([255 6], dtype=u8), numbers([255 6], dtype=u8) * 0)", "[8 2]" }, /* bitwise_count */
     { "hamming(numbers([255 1], dtype=u8), numbers([0 3], dtype=u8))", "[8 1]" },
     { "ahash(fill(5, 4, 9))", "0" },
     { "dhash(make(9, 8, x * 20))", "-1" },
@@ -235,6 +236,10 @@ static const struct {
     { "lut3d(fill(2, 2, 9, channels=3), $1)", "lut3d: table is [3, 3] f32; it must be [n, n, n, 3], n at least 2" },
     { "lut3d(fill(2, 2, 9, channels=3), ones([2 2 3 3]))", "lut3d: table is [2, 2, 3, 3] f32" },
     { "lut3d(fill(2, 2, 9, channels=3), ones([1 1 1 3]))", "lut3d: table is [1, 1, 1, 3] f32" },
+    { "lut3d(fill(2, 2, 9, channels=3), ones([2 2 2 3]), lo=0.5, hi=0.5)", "lut3d: lo=0.5 is not below hi=0.5" },
+    { "lut3d(fill(2, 2, 9, channels=3), ones([2 2 2 3]), lo=[0 2 0])", "lut3d: lo=2 is not below hi=1" },
+    { "lut3d(fill(2, 2, 9, channels=3), ones([2 2 2 3]), lo=[0 0 0.5], hi=[1 1 0.25])",
+      "lut3d: lo=0.5 is not below hi=0.25" },
     { "resize($1, scale=0.5, width=3)", "resize: scale=0.5 stands for both sides; it takes no width" },
     { "resize($1)", "resize: width or height or scale is needed" },
     { "resize($1, scale=-1)", "resize: scale=-1" },

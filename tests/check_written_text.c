@@ -246,6 +246,11 @@ static const struct {
     { "maxval(slice(text_lines(\"a\\nb\", 3, 20, 20), 2, 3))", "0" },
     { "maxval(absdiff(slice(text_lines(\"a\\nb\", 3, 20, 20), 1, 2), text_lines(\"b\", 1, 20, 20)))", "0" },
     { "text(fill(1, 1, 9), \"\")", "9" },
+    { "maxval(absdiff(text(zeros([20 30]), \"M\", 20, 15, anchor=SouthEast), text(zeros([20 30]), \"M\", 20, 15, "
+      "anchor=southeast)))",
+      "0" },
+    { "maxval(absdiff(text(zeros([20 30]), \"M\", anchor=\"north-west\"), text(zeros([20 30]), \"M\")))", "0" },
+    { "maxval(absdiff(text(zeros([20 30]), \"M\", anchor=Center), text(zeros([20 30]), \"M\", anchor=centre)))", "0" },
     { "text(fill(3, 1, 9), \"M\", 900, 900)", "[[9; 9; 9]]" },
     { "text(fill(1, 1, 9), \"M\", 0, 0, size=1000, weight=1000)", "9" },
     { "channels(text(fill(5, 5, 9, channels=4), \"M\"))", "4" },

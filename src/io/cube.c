@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,6 +26,12 @@ typedef struct table {
     bool is_read;  /* text holds a line of numbers that is still to be taken */
     char text[MAX_LINE + 1];
 } table;
+
+static table table_of(const ip_source *s, const unsigned char *bytes, size_t n, ip_error *err)
+{
+    const size_t mark = n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* of UTF-8, as editors write it */
+    return (table){ .s = s, .err = err, .at = bytes + mark, .end = bytes + n };
+}
 
 static imgpar_status bad(table *t, const char *what)
 {
@@ -143,8 +150,10 @@ static imgpar_status read_colours(table *t, float *to)
             return ip_fail(t->err, IMGPAR_E_CORRUPT, "%s: CUBE: it ends after %lld of %lld colours", t->s->name,
                            (long long)k, (long long)n);
         if (!take_numbers(t->text, v, 3)) return bad(t, "a colour is three numbers");
-        for (int c = 0; c < 3; c++)
+        for (int c = 0; c < 3; c++) {
             to[3 * k + c] = (float)v[c];
+            if (!isfinite(to[3 * k + c])) return bad(t, "a number is not finite, or too large for a float");
+        }
     }
     imgpar_status st = next_line(t, &found);
     return st || !found ? st : bad(t, "there are more colours than LUT_3D_SIZE tells");
@@ -156,10 +165,11 @@ bool ip_cube_sniff(const unsigned char *bytes, size_t n)
                                          "DOMAIN_MIN", "DOMAIN_MAX",  "LUT_3D_INPUT_RANGE" };
     ip_error ignored = { .status = IMGPAR_OK };
     const ip_source s = { .name = "" };
-    table t = { .s = &s, .err = &ignored, .at = bytes, .end = bytes + n };
     bool found = false, is_cube = false;
     const char *rest;
-    if (n == 0 || next_line(&t, &found) || !found) return false;
+    if (n == 0) return false;
+    table t = table_of(&s, bytes, n, &ignored);
+    if (next_line(&t, &found) || !found) return false;
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         is_cube = is_cube || is_word(t.text, words[k], &rest);
     return is_cube;
@@ -167,7 +177,7 @@ bool ip_cube_sniff(const unsigned char *bytes, size_t n)
 
 imgpar_status ip_cube_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err)
 {
-    table t = { .s = s, .err = err, .at = s->bytes, .end = s->bytes + s->n };
+    table t = table_of(s, s->bytes, s->n, err);
     imgpar_status st = read_head(&t);
     if (st) return st;
     *header = (ip_header){ .format = IP_FORMAT_CUBE,

@@ -106,15 +106,21 @@ static bool is_foreign(const ip_source *s, size_t k)
 
 imgpar_status ip_codec_sniff(const ip_source *s, const ip_codec **codec, ip_error *err)
 {
+    static const char video[] = "YUV4MPEG2";
     *codec = NULL;
     for (int f = 0; f < IP_N_FORMATS && !*codec; f++)
         if (codecs[f].sniff(s->bytes, s->n)) *codec = &codecs[f];
     if (*codec) return IMGPAR_OK;
+    if (s->n >= sizeof video - 1 && memcmp(s->bytes, video, sizeof video - 1) == 0)
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED,
+                       "%s: cannot read it: it is a video, which imgpar-run reads: imgpar-run -e '... $1 ...' FILE.y4m",
+                       s->name);
     for (size_t k = 0; k < sizeof foreign / sizeof *foreign; k++)
         if (is_foreign(s, k))
-            return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: cannot read it: it is %s and neither PNG, JPEG, NPY nor PNM",
-                           s->name, foreign[k].name);
-    return ip_fail(err, IMGPAR_E_CORRUPT, "%s: not an image: neither PNG, JPEG, NPY nor PNM", s->name);
+            return ip_fail(err, IMGPAR_E_UNSUPPORTED,
+                           "%s: cannot read it: it is %s and neither PNG, JPEG, NPY, PNM nor .cube", s->name,
+                           foreign[k].name);
+    return ip_fail(err, IMGPAR_E_CORRUPT, "%s: not an image: neither PNG, JPEG, NPY, PNM nor .cube", s->name);
 }
 
 imgpar_status ip_source_probe(const ip_source *s, ip_header *header, ip_error *err)

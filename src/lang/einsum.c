@@ -12,7 +12,6 @@
 #include "lang/eval.h"
 #include "base/dtype.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum { MOST_OPERANDS = 2, N_LETTERS = 128 };
@@ -39,6 +38,9 @@ static bool fail(summation *s, const char *why)
     return ip_eval_fail(s->ev, s->slots[0]->offset, "einsum: \"%.80s\": %s", s->text, why);
 }
 
+/* Of ASCII, whatever the locale: extents has a place for each. */
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
 static bool has(const char *letters, char c) { return c && strchr(letters, c) != NULL; }
 
 /* ---- the text ------------------------------------------------------------------------------------------ */
@@ -49,7 +51,7 @@ static bool read_letters(summation *s, const char **at, char letters[IMGPAR_MAX_
     int n = 0;
     for (; **at && **at != ',' && **at != '-'; ++*at) {
         if (**at == ' ') continue;
-        if (!isalpha((unsigned char)**at)) return fail(s, "axes are letters, as in \"ij,jk->ik\"");
+        if (!is_letter(**at)) return fail(s, "axes are letters, as in \"ij,jk->ik\"");
         if (n == IMGPAR_MAX_RANK) return fail(s, "an array has up to 4 axes");
         letters[n++] = **at;
     }

@@ -117,7 +117,8 @@ static int place_index(const char *choices, const char *word)
 int ip_choice_find(const imgpar_op_param *p, const char *word)
 {
     int index = word_index(p->choices, word);
-    if (index < 0 && strcmp(p->name, "gravity") == 0) return place_index(p->choices, word);
+    if (index < 0 && (strcmp(p->name, "gravity") == 0 || strcmp(p->name, "anchor") == 0))
+        return place_index(p->choices, word);
     if (index >= 0 || strcmp(p->name, "border") != 0) return index;
     for (size_t k = 0; k < sizeof border_aliases / sizeof *border_aliases; k++)
         if (strcmp(border_aliases[k].alias, word) == 0) return word_index(p->choices, border_aliases[k].word);
@@ -218,7 +219,7 @@ static imgpar_status check_matrix(const ip_op *op, const imgpar_op_param *p, con
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %d elements; their number must be odd", label, p->name,
                        arg->rows * arg->cols);
     }
-    for (int k = 0; k < arg->rows * arg->cols; k++)
+    for (int64_t k = 0; k < (int64_t)arg->rows * arg->cols; k++)
         if (!isfinite(arg->numbers[k]))
             return ip_fail(err, IMGPAR_E_ARGUMENT,
                            "%s: %s has an element that is not finite; select(mask, nan, a) makes some", label, p->name);
@@ -277,6 +278,23 @@ static bool param_value(const ip_op *op, int param, const ip_arg *args, const ip
     return true;
 }
 
+/* How many numbers a parameter is told by: more than one only of a list. */
+static int number_count(const ip_op *op, int param, const ip_arg *args, const ip_bound *bound)
+{
+    const int at = bound->arg[op->info.n_inputs + param];
+    return at >= 0 && args[at].kind == IP_ARG_MATRIX && args[at].numbers ? args[at].rows * args[at].cols : 1;
+}
+
+/* The k-th of them; one that stands for all is each. */
+static bool nth_value(const ip_op *op, int param, int k, const ip_arg *args, const ip_bound *bound, double *value)
+{
+    const int at = bound->arg[op->info.n_inputs + param], n = number_count(op, param, args, bound);
+    if (at < 0 || args[at].kind != IP_ARG_MATRIX) return param_value(op, param, args, bound, value);
+    if (!args[at].numbers) return false;
+    *value = args[at].numbers[n == 1 ? 0 : k];
+    return n == 1 || k < n;
+}
+
 /* How often a parameter has this number among its elements; one that is a number has one. */
 static int count_number(const ip_op *op, int param, const ip_arg *args, const ip_bound *bound, double number)
 {
@@ -326,12 +344,15 @@ static imgpar_status check_rule(const ip_op *op, const ip_arg *args, const ip_bo
                    ? IMGPAR_OK
                    : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %s more than once", label, first, second);
     if (strcmp(sign, "or") == 0) return check_alternatives(op, args, bound, err);
-    if (!param_value(op, param_a, args, bound, &a)) return IMGPAR_OK;
-    if (!param_value(op, param_b, args, bound, &b)) return IMGPAR_OK;
-    if (strcmp(sign, "<") == 0)
-        return a < b ? IMGPAR_OK
-                     : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%g is not below %s=%g", label, first, a, second, b);
-    return a <= b ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%g is above %s=%g", label, first, a, second, b);
+    const int n_a = number_count(op, param_a, args, bound), n_b = number_count(op, param_b, args, bound);
+    for (int k = 0; k < n_a || k < n_b; k++) {
+        if (!nth_value(op, param_a, k, args, bound, &a) || !nth_value(op, param_b, k, args, bound, &b))
+            return IMGPAR_OK;
+        if (strcmp(sign, "<") == 0 && !(a < b))
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%g is not below %s=%g", label, first, a, second, b);
+        if (a > b) return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%g is above %s=%g", label, first, a, second, b);
+    }
+    return IMGPAR_OK;
 }
 
 /* border=zero is border=constant with the value 0, which cval must not contradict. */

@@ -15,7 +15,8 @@ typedef struct ip_bound {
 imgpar_status ip_bind(const ip_op *op, const ip_arg *args, int n, ip_bound *bound, int *bad_arg, ip_error *err);
 /* What the row is called in messages: its symbol, if it has one. */
 const char *ip_op_label(const ip_op *op);
-/* The index of word among the parameter's choices, border names by any of their aliases; -1: none. */
+/* The index of word among the parameter's choices, border names by any of their aliases, places however spelled; -1:
+ * none. */
 int ip_choice_find(const imgpar_op_param *p, const char *word);
 /* The same of an argument, which may be a number that is a word, depth(a, 8). */
 int ip_choice_of(const imgpar_op_param *p, const ip_arg *arg);

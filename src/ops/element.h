@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { IP_ELEMENT_MOST_RUNS = 1024 };
+/* Of sides up to that rows * cols is an int. */
+enum { IP_ELEMENT_MOST_RUNS = 1024, IP_ELEMENT_MOST_SIDE = 32767 };
 
 /* Neighbours of one row, by so many rows below: from the column `from` on so many side by side. */
 typedef struct ip_element_run {

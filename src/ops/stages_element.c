@@ -14,7 +14,7 @@
 
 #include "base/dtype.h"
 
-enum { Y = 1, X = 2, MOST_STEPS = 16 };
+enum { Y = 1, X = 2, MOST_STEPS = 15 }; /* 2^14 fits into IP_ELEMENT_MOST_SIDE, 2^15 does not */
 
 typedef struct steps {
     ip_lower *l;
@@ -112,6 +112,10 @@ imgpar_status ip_infer_extreme(imgpar_array *node, ip_error *err)
     if (ip_element_is_square(node)) return IMGPAR_OK;
     ip_element e;
     const char *name = node->op->info.name;
+    const ip_param *given = ip_param_get(node, "element");
+    if (given->rows > IP_ELEMENT_MOST_SIDE || given->cols > IP_ELEMENT_MOST_SIDE)
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: element is %dx%d; its sides are at most %d", name, given->rows,
+                       given->cols, IP_ELEMENT_MOST_SIDE);
     if (!ip_element_of(node, &e)) return ip_fail_memory(err, name);
     const int n = e.n;
     ip_element_free(&e);
