@@ -177,7 +177,8 @@ START_TEST(what_has_kernels_of_its_own_is_run_once)
         "percentile_filter($1 * 0, 20, size=3)",
         "reshape(text_lines(\" \", 1, 1, 1), [1, 1])",
         "reshape(slice(slice(text_mask(\" \"), 0, 1), 0, 1, axis=1), [1, 1])",
-        "0 * reshape(slice(slice(slice(plot($1, width=64, height=64), 0, 1), 0, 1, axis=1), 0, 1, axis=2), [1, 1])",
+        "0 * reshape(slice(slice(slice(plot($1, kind=heat, width=64, height=64), 0, 1), 0, 1, axis=1), 0, 1, axis=2), "
+        "[1, 1])",
     };
     for (size_t k = 0; k < sizeof zeros / sizeof *zeros; k++) {
         char text[200];
