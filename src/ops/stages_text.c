@@ -47,7 +47,7 @@ static imgpar_status draw_line(const imgpar_array *node, int64_t k, const ip_can
     const char *line = ip_param_get(node, "words")->text;
     for (; line && k > 0; k--) {
         line = strchr(line, '\n');
-        line += line != NULL;
+        if (line) line++;
     }
     ip_canvas_clear(canvas);
     if (!line) return IMGPAR_OK;
