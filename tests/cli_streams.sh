@@ -201,6 +201,11 @@ expect "Y4M of PNM: size" "$(wc -c < out.txt)" $((35 + 3 * (6 + 12)))
 run colours.y4m -e '$1' - -o - --format=ppm
 expect "PNM of Y4M: header" "$(head -n 1 out.txt)" P6
 
+run three.pgm -e 'mean($1)' --progress=json -
+expect "progress is counted in frames" "$(sed 's/: [0-9.]*}$/: S}/' err.txt)" '{"frames": 3, "seconds": S}'
+run three.pgm -e 'invert($1)' --explain - -o -
+case $status$out in 0*invert*) ;; *) fail "--explain of a video: $status $out$err" ;; esac
+
 # ---- what is refused ---------------------------------------------------------------------------------------
 
 y4m 411 "0" > other.y4m
@@ -223,6 +228,9 @@ expect "a picture has no frame before it: status" "$status" 2
 case $err in *"frame(-1) is of a video"*) ;; *) fail "a picture has no frame before it: $err" ;; esac
 run three.pgm -e 'mean($1 - frame(-64))' -
 expect "too far back: status" "$status" 2
+run one.png -e '$1' - -o x.y4m
+expect_run "a picture is no video" 2 "" \
+    "imgpar-run: -o x.y4m: Y4M is written of one video: Y4M or PNM on standard input, or a file of Y4M"
 run one.png -e '$1' - -o x.y4m --format=y4m
 expect_run "a picture is no video" 2 "" "imgpar-run: --format=y4m is of videos: Y4M or PNM on standard input, or a file of Y4M"
 

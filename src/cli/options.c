@@ -282,6 +282,8 @@ int check_format(const char *output, const char *format)
         complain("-o - needs a format: --format=png, jpeg, npy or pnm");
     else if (stat(output, &found) == 0 && S_ISDIR(found.st_mode))
         complain("-o %s is a folder; of files -o '%s/{name}.png' names what is written there", output, output);
+    else if (is_video_name(output))
+        complain("-o %s: Y4M is written of one video: Y4M or PNM on standard input, or a file of Y4M", output);
     else
         complain("-o %s: its ending tells no format; .png .jpg .npy .pnm .ppm .pgm .pam do, or --format", output);
     return EXIT_USAGE;

@@ -79,6 +79,28 @@ imgpar_status numbers_as_text(imgpar_array *a, const imgpar_options *options_of_
     return IMGPAR_E_ARGUMENT;
 }
 
+int explain_arrays(imgpar_array *const *arrays, size_t n, const char *format)
+{
+    char *text = NULL;
+    if (n == 0) { /* numbers that headers tell */
+        say(strcmp(format, "json") == 0 ? "{}" : "nothing is left to be computed");
+        return EXIT_DONE;
+    }
+    imgpar_status st = imgpar_explain(arrays, n, format, &text);
+    for (size_t i = 0; st && i < n; i++)
+        if (imgpar_array_status(arrays[i])) {
+            complain("%s", imgpar_array_message(arrays[i]));
+            return EXIT_FAILED;
+        }
+    if (!st && text[0] && text[strlen(text) - 1] == '\n') text[strlen(text) - 1] = '\0'; /* say() ends the line */
+    if (st)
+        complain("--explain: %s", imgpar_status_name(st));
+    else
+        say(text);
+    imgpar_free(text);
+    return st ? EXIT_FAILED : EXIT_DONE;
+}
+
 int close_stdout(int status)
 {
     flush_stdout();

@@ -73,9 +73,19 @@ static void print_files(FILE *out, const progress_state *now, double took_s)
     fprintf(out, ", %.1f MB/s", mb_per_s(now, took_s));
 }
 
+static void print_frames(FILE *out, const progress_state *now, double took_s)
+{
+    fprintf(out, "%zu frame%s", now->frames, now->frames == 1 ? "" : "s");
+    if (took_s > 0) fprintf(out, ", %.1f a second", (double)now->frames / took_s);
+}
+
 static void print_text(FILE *out, const progress_state *now, double took_s)
 {
     const double left = left_s(now, took_s);
+    if (now->frames) {
+        print_frames(out, now, took_s);
+        return;
+    }
     if (now->of)
         print_files(out, now, took_s);
     else
@@ -89,6 +99,10 @@ static void print_text(FILE *out, const progress_state *now, double took_s)
 static void print_object(FILE *out, const progress_state *now, double took_s)
 {
     const double left = left_s(now, took_s);
+    if (now->frames) {
+        fprintf(out, "{\"frames\": %zu, \"seconds\": %.3f}", now->frames, took_s);
+        return;
+    }
     fprintf(out, "{\"fraction\": %.4f", now->fraction);
     if (now->of)
         fprintf(out, ", \"files\": %zu, \"of\": %zu, \"failed\": %zu, \"skipped\": %zu, \"mb_per_s\": %.3f", now->files,
@@ -133,9 +147,13 @@ void progress_end(progress *p, const progress_state *now)
     if (p->form == PROGRESS_OBJECTS) show(p, now, p->started_s + took_s);
     show_status("");
     if (p->form != PROGRESS_LINE && p->form != PROGRESS_LINES) return;
-    FILE *out = now->of && took_s >= first_after_s ? fmemopen(text, sizeof text, "w") : NULL;
+    const bool is_counted = now->of || now->frames;
+    FILE *out = is_counted && took_s >= first_after_s ? fmemopen(text, sizeof text, "w") : NULL;
     if (!out) return;
-    print_files(out, now, took_s);
+    if (now->frames)
+        print_frames(out, now, took_s);
+    else
+        print_files(out, now, took_s);
     fputs(", ", out);
     print_time(out, took_s);
     fclose(out);

@@ -13,9 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What there is to do and what is done; of what is not counted in files only the fraction. */
+/* What there is to do and what is done; of what is not counted in files or frames only the fraction. */
 typedef struct progress_state {
     size_t files, of, failed, skipped; /* of: 0: there are no files to count */
+    size_t frames;                     /* of a video, of which nobody knows how many there are; 0: there is none */
     uint64_t bytes, of_bytes;          /* of files */
     uint64_t skipped_bytes;            /* in bytes too: they took no time */
     double fraction;                   /* from 0 to 1 */

@@ -355,28 +355,6 @@ static int open_context(const options *o, imgpar_context **ctx)
     return st ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int explain(imgpar_array **arrays, size_t n, const char *format)
-{
-    char *text = NULL;
-    if (n == 0) { /* numbers that headers tell */
-        say(strcmp(format, "json") == 0 ? "{}" : "nothing is left to be computed");
-        return EXIT_DONE;
-    }
-    imgpar_status st = imgpar_explain(arrays, n, format, &text);
-    for (size_t i = 0; st && i < n; i++)
-        if (imgpar_array_status(arrays[i])) {
-            complain("%s", imgpar_array_message(arrays[i]));
-            return EXIT_FAILED;
-        }
-    if (!st && text[0] && text[strlen(text) - 1] == '\n') text[strlen(text) - 1] = '\0'; /* say() ends the line */
-    if (st)
-        complain("--explain: %s", imgpar_status_name(st));
-    else
-        say(text);
-    imgpar_free(text);
-    return exit_of(st);
-}
-
 static int verify(imgpar_array **arrays, size_t n, double tolerance, const imgpar_options *options_of_run)
 {
     double largest = 0;
@@ -425,7 +403,7 @@ static int run_graph(const options *o, imgpar_pipeline *p, imgpar_context *ctx, 
     if (st)
         complain("%s", imgpar_pipeline_message(p));
     else if (o->explain)
-        status = explain(arrays, n, o->explain);
+        status = explain_arrays(arrays, n, o->explain);
     else if (o->verify)
         status = verify(arrays, n, o->tolerance, options_of_run);
     if (!status && o->output && !o->explain) status = save(arrays[n - 1], o, options_of_run);
@@ -444,7 +422,7 @@ static int run_graph(const options *o, imgpar_pipeline *p, imgpar_context *ctx, 
 static int explain_file(const job *j, imgpar_context *ctx)
 {
     imgpar_array *picture = inputs_open(&j->in, 0, ctx), *a = imgpar_pipeline_apply(j->p, ctx, &picture, 1);
-    int status = explain(&a, 1, j->o->explain);
+    int status = explain_arrays(&a, 1, j->o->explain);
     imgpar_array_release(a);
     imgpar_array_release(picture);
     return status;

@@ -14,7 +14,9 @@
  */
 #include "stream.h"
 
+#include "background.h"
 #include "output.h"
+#include "progress.h"
 #include "show.h"
 #include "signals.h"
 
@@ -37,9 +39,11 @@ typedef struct stream {
     size_t n_frames;       /* that the text reads */
     destination to;
     video_writer writer;
-    char *path, *part; /* of a file of Y4M; part: what it is called until it is whole */
-    double difference; /* the largest of --verify */
-    uint64_t n_done;
+    char *path, *part;  /* of a file of Y4M; part: what it is called until it is whole */
+    double difference;  /* the largest of --verify */
+    uint64_t n_pending; /* programs that background_start() knows of */
+    progress bar;
+    progress_state done; /* frames */
 } stream;
 
 static bool ends_with(const char *text, const char *ending)
@@ -98,7 +102,7 @@ static void on_event(void *user, const imgpar_event *event) { profile_add(((cons
 static void on_warning(void *user, const char *text)
 {
     const stream *s = user;
-    if (s->n_done == 0) complain("warning: %s", text); /* of the others it would be the same */
+    if (s->done.frames == 0) complain("warning: %s", text); /* of the others it would be the same */
 }
 
 /* ---- one frame -------------------------------------------------------------------------------------- */
@@ -106,8 +110,7 @@ static void on_warning(void *user, const char *text)
 static imgpar_status fail_frame(const stream *s, imgpar_status st, const char *message)
 {
     if (st != IMGPAR_E_INTERRUPTED)
-        complain("%s: frame %llu: %s", s->video.name, (unsigned long long)s->n_done + 1,
-                 message[0] ? message : imgpar_status_name(st));
+        complain("%s: frame %zu: %s", s->video.name, s->done.frames + 1, message[0] ? message : imgpar_status_name(st));
     return st;
 }
 
@@ -156,7 +159,7 @@ static imgpar_status write_result(stream *s, imgpar_array *a, imgpar_options *op
     case TO_FILES:
     case TO_ONE_FILE: break;
     }
-    char *path = inputs_name(&s->in->items[0], (size_t)s->n_done + 1, s->o->output);
+    char *path = inputs_name(&s->in->items[0], s->done.frames + 1, s->o->output);
     if (!path || !make_folders(path)) {
         st = fail_frame(s, IMGPAR_E_IO, path ? strerror(errno) : "out of memory");
     } else {
@@ -279,21 +282,12 @@ static bool close_output(stream *s, bool is_whole)
     return ok;
 }
 
-static int explain(stream *s)
+static bool explain(stream *s)
 {
     imgpar_array *a = imgpar_pipeline_apply_frames(s->p, s->ctx, s->frames, s->n_frames);
-    char *text = NULL;
-    imgpar_status st = imgpar_explain(&a, 1, s->o->explain, &text);
-    if (imgpar_array_status(a))
-        fail_frame(s, imgpar_array_status(a), imgpar_array_message(a));
-    else if (st)
-        complain("--explain: %s", imgpar_status_name(st));
-    else
-        say(text);
-    imgpar_free(text);
-    st = imgpar_array_status(a) ? imgpar_array_status(a) : st;
+    const int status = explain_arrays(&a, 1, s->o->explain);
     imgpar_array_release(a);
-    return st ? EXIT_FAILED : EXIT_DONE;
+    return status == EXIT_DONE;
 }
 
 /* Every frame; false after saying why not. */
@@ -303,18 +297,20 @@ static bool make_all(stream *s)
     int more;
     while ((more = video_next(&s->video, s->ctx, &frame)) > 0) {
         push_frame(s, frame);
-        if (s->o->explain) return explain(s) == EXIT_DONE;
-        if (s->n_done == 0 && check_single(s)) return false;
+        if (s->o->explain) return explain(s);
+        if (s->done.frames == 0 && check_single(s)) return false;
         if (make_frame(s)) return false;
-        s->n_done++;
+        s->done.frames++;
+        background_start(s->ctx, &s->n_pending); /* what is interpreted now is compiled for later frames */
+        progress_tick(&s->bar, &s->done);
         if (s->to == TO_ONE_FILE) return true;
         if (signals_poll(NULL, 0)) return false;
     }
     if (more < 0)
         complain("%s", s->video.why);
-    else if (s->n_done == 0)
+    else if (s->done.frames == 0)
         complain("%s has no frame", s->video.name);
-    return more == 0 && s->n_done > 0;
+    return more == 0 && s->done.frames > 0;
 }
 
 int stream_run(const options *o, const imgpar_pipeline *p, size_t n_frames, imgpar_context *ctx, const inputs *in,
@@ -328,10 +324,12 @@ int stream_run(const options *o, const imgpar_pipeline *p, size_t n_frames, imgp
     s.frames = calloc(n_frames, sizeof *s.frames);
     if (ok && !s.frames) complain("out of memory");
     ok = ok && s.frames && (o->explain || open_output(&s));
+    progress_begin(&s.bar, o);
     ok = ok && make_all(&s);
+    progress_end(&s.bar, &s.done);
     ok = close_output(&s, ok) && ok;
     if (o->verify) fprintf(stderr, "verify: max difference %g, allowed %g\n", s.difference, o->tolerance);
-    if (signals_seen()) complain("interrupted after %llu frames", (unsigned long long)s.n_done);
+    if (signals_seen()) complain("interrupted after %zu frames", s.done.frames);
     for (size_t k = 0; s.frames && k < n_frames; k++)
         imgpar_array_release(s.frames[k]);
     free(s.frames);

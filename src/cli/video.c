@@ -291,7 +291,7 @@ static levels levels_of(const y4m_format *f, const char *matrix)
     return l;
 }
 
-/* Text of a pipeline. */
+/* Appends to the text of a pipeline. */
 static void add(char text[TEXT_BYTES], const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void add(char text[TEXT_BYTES], const char *format, ...)
 {
