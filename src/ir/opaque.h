@@ -58,6 +58,11 @@ typedef struct ip_opaque_launch {
     int n_params, params[IP_OPAQUE_PARAMS]; /* P; params[0] is filled in by run/ */
 } ip_opaque_launch;
 
+/* The params, of which params[0] is not looked at. */
+void ip_opaque_set_params(ip_opaque_launch *out, const int *params, int n);
+/* So many work-items, in groups of that many; the last group may have more than are needed. */
+void ip_opaque_set_items(ip_opaque_launch *out, int64_t items, int64_t group);
+
 /* Products of matrices as a BLAS library computes them: count[0] times count[1] of an m x k with a k x n matrix,
  * row-major, tightly packed, each product behind the one before it. Places and distances in elements; a distance of 0
  * repeats a matrix. */

@@ -122,13 +122,9 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     const int64_t group = call->device.is_cpu ? 1 : GPU_GROUP, items = steps[step].items;
     const int params[] = { 0, (int)d.depth,  (int)d.height, (int)d.width, (int)d.panels, (int)d.panel, (int)items,
                            0, (int)d.longest };
-    out->n_params = sizeof params / sizeof *params;
-    for (int k = 1; k < out->n_params; k++)
-        out->params[k] = params[k];
+    ip_opaque_set_params(out, params, sizeof params / sizeof *params);
     out->params[7] = (int)steps[step].each;
-    out->local[0] = out->global[0] = (size_t)group;
-    out->global[1] = 1;
-    out->global[2] = (size_t)ip_ceil_div(items, group);
+    ip_opaque_set_items(out, items, group);
     return true;
 }
 

@@ -69,12 +69,8 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
                            (int)items,
                            call->opaque->sizes[IP_RECONSTRUCT_CONNECTIVITY] == 8,
                            (int)group_of_strips };
-    out->n_params = sizeof params / sizeof *params;
-    for (int k = 1; k < out->n_params; k++)
-        out->params[k] = params[k];
-    out->local[0] = out->global[0] = (size_t)group;
-    out->global[1] = 1;
-    out->global[2] = (size_t)ip_ceil_div(items, group);
+    ip_opaque_set_params(out, params, sizeof params / sizeof *params);
+    ip_opaque_set_items(out, items, group);
     return true;
 }
 

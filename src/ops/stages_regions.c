@@ -59,12 +59,8 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     out->buffers[1] = step == 0 ? IP_BUFFER_SCRATCH : IP_BUFFER_RESULT;
     const int params[] = { 0,           (int)d.height, (int)d.width, (int)d.labels,  (int)d.strips,
                            (int)d.rows, (int)d.parts,  (int)items,   (int)d.elements };
-    out->n_params = sizeof params / sizeof *params;
-    for (int k = 1; k < out->n_params; k++)
-        out->params[k] = params[k];
-    out->local[0] = out->global[0] = (size_t)group;
-    out->global[1] = 1;
-    out->global[2] = (size_t)ip_ceil_div(items, group);
+    ip_opaque_set_params(out, params, sizeof params / sizeof *params);
+    ip_opaque_set_items(out, items, group);
     return true;
 }
 
