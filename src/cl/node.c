@@ -38,17 +38,6 @@ static void applied_free(void *user, void *data)
 
 /* ---- as a stage -------------------------------------------------------------------------------------- */
 
-static void widen(const ip_opaque *o, ip_region *result)
-{
-    *result = (ip_region){ 0, o->dims[0], 0, o->dims[1], 0, o->dims[2] };
-}
-
-static void reads(const ip_opaque *o, int input, const ip_region *result, ip_region *needed)
-{
-    (void)result;
-    *needed = ip_stage_region(o->inputs[input]);
-}
-
 static imgpar_status run(const ip_opaque_call *call, struct ip_buffer *result, struct ip_buffer *const *inputs,
                          double *busy_ms, ip_error *err)
 {
@@ -66,7 +55,9 @@ static imgpar_status compute(const ip_opaque *o, const void *const *in, void *ou
     return st ? st : a->compute ? a->compute(a->user, in, out) : IMGPAR_E_UNSUPPORTED;
 }
 
-static const ip_opaque_kind kind = { .name = "kernel", .widen = widen, .reads = reads, .run = run, .compute = compute };
+static const ip_opaque_kind kind = {
+    .name = "kernel", .widen = ip_opaque_widen_all, .reads = ip_opaque_read_all, .run = run, .compute = compute
+};
 
 static ip_stage *lower(ip_lower *l)
 {

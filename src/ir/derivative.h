@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Derivatives of expressions, in reverse mode: from what the result counts for (its cotangent) to what each load that
- * it is made of counts for. Everything is expressions again, so what is made of them is simplified, fused and
- * differentiated once more like anything else.
+ * Derivatives of expressions, in reverse mode: from the cotangent of the result, which is how much it counts for, to
+ * that of each of its loads. Cotangents are expressions again, simplified, fused and differentiated like anything else.
  *
  *     x = a[y, x] * a[y, x + 1],  cotangent g
  *  -> emit(a[y, x], g a[y, x + 1]) and emit(a[y, x + 1], g a[y, x])
  *
  * Whole numbers are taken for the numbers that they are: sums, differences and products of them have the derivatives of
  * real ones. Where a value does not change smoothly (comparisons, rounding, quotients of whole numbers, bits) its
- * derivative is 0, and nothing is emitted for what it is made of. Where a derivative is infinite (the root of 0) 0 is
+ * derivative is 0, and nothing is emitted for its operands. Where a derivative is infinite (the root of 0) 0 is
  * taken for it, since what stands before it is mostly 0 too. Of equal operands of a minimum or a maximum each has half.
  */
 #ifndef IP_IR_DERIVATIVE_H

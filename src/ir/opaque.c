@@ -3,6 +3,17 @@
 
 #include "base/integers.h"
 
+void ip_opaque_widen_all(const ip_opaque *o, ip_region *result)
+{
+    *result = (ip_region){ 0, o->dims[0], 0, o->dims[1], 0, o->dims[2] };
+}
+
+void ip_opaque_read_all(const ip_opaque *o, int input, const ip_region *result, ip_region *needed)
+{
+    (void)result;
+    *needed = ip_stage_region(o->inputs[input]);
+}
+
 void ip_opaque_set_params(ip_opaque_launch *out, const int *params, int n)
 {
     out->n_params = n;

@@ -58,6 +58,9 @@ typedef struct ip_opaque_launch {
     int n_params, params[IP_OPAQUE_PARAMS]; /* P; params[0] is filled in by run/ */
 } ip_opaque_launch;
 
+/* For .widen and .reads: the result is made as a whole, of all of an input. */
+void ip_opaque_widen_all(const ip_opaque *o, ip_region *result);
+void ip_opaque_read_all(const ip_opaque *o, int input, const ip_region *result, ip_region *needed);
 /* The params, of which params[0] is not looked at. */
 void ip_opaque_set_params(ip_opaque_launch *out, const int *params, int n);
 /* So many work-items, in groups of that many; the last group may have more than are needed. */

@@ -2,7 +2,7 @@
 /*
  * Adjoints of stages: what each element of a stage counts for in one number, the loss. They are stages themselves, made
  * behind the others from the loss down to what is asked for, so a gradient is planned, fused and differentiated like
- * anything else, and one mechanism serves every row. What a stage reads and what is made of it is told by its
+ * anything else, and one mechanism serves every row. Which loads a stage has, and their cotangents, are told by its
  * expressions (ir/derivative.h); what that means for the stage that is read depends on where it is read:
  *
  *     at the element's own place                    a product, in the adjoint's own expression

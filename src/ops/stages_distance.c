@@ -49,17 +49,6 @@ ip_stage *ip_lower_mask(ip_lower *l)
 
 /* ---- the opaque stage --------------------------------------------------------------------------- */
 
-static void widen(const ip_opaque *o, ip_region *result)
-{
-    *result = (ip_region){ 0, o->dims[0], 0, o->dims[1], 0, o->dims[2] };
-}
-
-static void reads(const ip_opaque *o, int input, const ip_region *result, ip_region *needed)
-{
-    (void)result;
-    *needed = ip_stage_region(o->inputs[input]);
-}
-
 typedef struct division {
     int64_t depth, height, width, panel, panels;
     int64_t rows, row_items;   /* of a work-item; work-items */
@@ -130,8 +119,8 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
 
 static const ip_opaque_kind kind = { .name = "distance",
                                      .shader = "distance",
-                                     .widen = widen,
-                                     .reads = reads,
+                                     .widen = ip_opaque_widen_all,
+                                     .reads = ip_opaque_read_all,
                                      .scratch = scratch,
                                      .step = step,
                                      .compute = ip_distance_compute };

@@ -20,7 +20,9 @@ static ip_expr *as_index(ip_lower *l, ip_expr *x)
 
 /* ---- take, take_along_axis, lut ---------------------------------------------------------------------------------- */
 
-ip_stage *ip_stages_take(ip_lower *l)
+/* a at indices along an axis. The axes of indices stand in the place of that one; or they are those of a, of which they
+ * may have one element for all. */
+static ip_stage *taken(ip_lower *l, bool is_along)
 {
     const ip_type *a = &l->node->inputs[0]->type, *indices = &l->node->inputs[1]->type;
     ip_expr *at[4], *from[IP_MAX_AXES] = { NULL }, *cval;
@@ -28,35 +30,19 @@ ip_stage *ip_stages_take(ip_lower *l)
     int axis = 0;
     if (!l->in[0] || !l->in[1]) return NULL;
     ip_axis_param(l->node, a->rank, &axis, &ignored);
-    int border = ip_lower_border(l, l->in[0]->dtype, &cval);
+    const int border = ip_lower_border(l, l->in[0]->dtype, &cval), shift = is_along ? 0 : indices->rank - 1;
     for (int k = 0; k < indices->rank; k++)
-        from[k] = ip_axis_coord(l, axis + k);
+        if (!is_along || indices->shape[k] != 1) from[k] = ip_axis_coord(l, is_along ? k : axis + k);
     for (int d = 0; d < 4; d++)
         at[d] = ip_lower_i32(l, 0);
     for (int k = 0; k < a->rank; k++)
-        if (k != axis) at[ip_type_axis_dim(a, k)] = ip_axis_coord(l, k < axis ? k : k + indices->rank - 1);
+        if (k != axis) at[ip_type_axis_dim(a, k)] = ip_axis_coord(l, k < axis ? k : k + shift);
     at[ip_type_axis_dim(a, axis)] = as_index(l, ip_view_read(l, 1, from));
     return ip_lower_map(l, ip_x_load(l->ir, l->in[0], at, border, cval));
 }
 
-ip_stage *ip_stages_take_along_axis(ip_lower *l)
-{
-    const ip_type *a = &l->node->inputs[0]->type, *indices = &l->node->inputs[1]->type;
-    ip_expr *at[4], *from[IP_MAX_AXES] = { NULL }, *cval;
-    ip_error ignored = { .status = IMGPAR_OK };
-    int axis = 0;
-    if (!l->in[0] || !l->in[1]) return NULL;
-    ip_axis_param(l->node, a->rank, &axis, &ignored);
-    int border = ip_lower_border(l, l->in[0]->dtype, &cval);
-    for (int k = 0; k < indices->rank; k++)
-        from[k] = indices->shape[k] == 1 ? NULL : ip_axis_coord(l, k);
-    for (int d = 0; d < 4; d++)
-        at[d] = ip_lower_i32(l, 0);
-    for (int k = 0; k < a->rank; k++)
-        if (k != axis) at[ip_type_axis_dim(a, k)] = ip_axis_coord(l, k);
-    at[ip_type_axis_dim(a, axis)] = as_index(l, ip_view_read(l, 1, from));
-    return ip_lower_map(l, ip_x_load(l->ir, l->in[0], at, border, cval));
-}
+ip_stage *ip_stages_take(ip_lower *l) { return taken(l, false); }
+ip_stage *ip_stages_take_along_axis(ip_lower *l) { return taken(l, true); }
 
 ip_stage *ip_stages_lut(ip_lower *l)
 {

@@ -44,17 +44,6 @@ imgpar_status ip_infer_plot(imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
-static void widen(const ip_opaque *o, ip_region *result)
-{
-    *result = (ip_region){ 0, o->dims[0], 0, o->dims[1], 0, o->dims[2] };
-}
-
-static void reads(const ip_opaque *o, int input, const ip_region *result, ip_region *needed)
-{
-    (void)result;
-    *needed = ip_stage_region(o->inputs[input]);
-}
-
 typedef struct numbers {
     const void *data;
     int64_t columns;
@@ -99,7 +88,9 @@ static imgpar_status draw(const ip_opaque *o, const void *const *in, void *out, 
     return ip_plot_draw(&plot, out, o->dims[2], o->dims[1], ask, user);
 }
 
-static const ip_opaque_kind kind = { .name = "plot", .widen = widen, .reads = reads, .compute = draw };
+static const ip_opaque_kind kind = {
+    .name = "plot", .widen = ip_opaque_widen_all, .reads = ip_opaque_read_all, .compute = draw
+};
 
 /* The input as f32, or f64 where that is too coarse. */
 static ip_stage *numbers_of(ip_lower *l)

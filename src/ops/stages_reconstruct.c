@@ -10,17 +10,6 @@
 /* Strips for each compute unit; rows of a strip at least. */
 enum { CPU_ITEMS = 2, CPU_ROWS = 32, GPU_ITEMS = 64, GPU_ROWS = 4, GPU_GROUP = 64 };
 
-static void widen(const ip_opaque *o, ip_region *result)
-{
-    *result = (ip_region){ 0, o->dims[0], 0, o->dims[1], 0, o->dims[2] };
-}
-
-static void reads(const ip_opaque *o, int input, const ip_region *result, ip_region *needed)
-{
-    (void)result;
-    *needed = ip_stage_region(o->inputs[input]);
-}
-
 typedef struct division {
     int64_t all, plane, width, channels; /* rows; rows a plane */
     int64_t rows, strips;
@@ -76,8 +65,8 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
 
 static const ip_opaque_kind kind = { .name = "reconstruct",
                                      .shader = "reconstruct",
-                                     .widen = widen,
-                                     .reads = reads,
+                                     .widen = ip_opaque_widen_all,
+                                     .reads = ip_opaque_read_all,
                                      .scratch = scratch,
                                      .step = step,
                                      .compute = ip_reconstruct_compute };

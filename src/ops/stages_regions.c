@@ -12,17 +12,6 @@
  * tables take no more time than labels do. */
 enum { CPU_ITEMS = 2, GPU_ITEMS = 64, GPU_GROUP = 64, LEAST_ROWS = 16, ELEMENTS_A_LABEL = 16, LEAST_LABELS = 64 };
 
-static void widen(const ip_opaque *o, ip_region *result)
-{
-    *result = (ip_region){ 0, o->dims[0], 0, o->dims[1], 0, o->dims[2] };
-}
-
-static void reads(const ip_opaque *o, int input, const ip_region *result, ip_region *needed)
-{
-    (void)result;
-    *needed = ip_stage_region(o->inputs[input]);
-}
-
 /* elements: labels that a work-item of the second step sums. */
 typedef struct division {
     int64_t height, width, labels, strips, rows, parts, elements;
@@ -66,8 +55,8 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
 
 static const ip_opaque_kind kind = { .name = "regions",
                                      .shader = "regions",
-                                     .widen = widen,
-                                     .reads = reads,
+                                     .widen = ip_opaque_widen_all,
+                                     .reads = ip_opaque_read_all,
                                      .scratch = scratch,
                                      .step = step,
                                      .compute = ip_regions_compute };

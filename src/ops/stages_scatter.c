@@ -21,17 +21,6 @@ enum { CPU_ITEMS = 1, GPU_ITEMS = 64, GPU_GROUP = 64, LEAST_ELEMENTS = 64 };
 
 /* ---- the opaque stage --------------------------------------------------------------------------- */
 
-static void widen(const ip_opaque *o, ip_region *result)
-{
-    *result = (ip_region){ 0, o->dims[0], 0, o->dims[1], 0, o->dims[2] };
-}
-
-static void reads(const ip_opaque *o, int input, const ip_region *result, ip_region *needed)
-{
-    (void)result;
-    *needed = ip_stage_region(o->inputs[input]);
-}
-
 /* elements: that a work-item of the second step sums. */
 typedef struct division {
     int64_t n, rows, width, m, block, blocks, parts, elements;
@@ -92,8 +81,8 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
 
 static const ip_opaque_kind kind = { .name = "scatter",
                                      .shader = "scatter",
-                                     .widen = widen,
-                                     .reads = reads,
+                                     .widen = ip_opaque_widen_all,
+                                     .reads = ip_opaque_read_all,
                                      .scratch = scratch,
                                      .step = step,
                                      .compute = ip_scatter_compute };

@@ -80,17 +80,6 @@ imgpar_status ip_infer_text_lines(imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
-static void widen(const ip_opaque *o, ip_region *result)
-{
-    *result = (ip_region){ 0, o->dims[0], 0, o->dims[1], 0, o->dims[2] };
-}
-
-static void reads(const ip_opaque *o, int input, const ip_region *result, ip_region *needed)
-{
-    (void)result;
-    *needed = ip_stage_region(o->inputs[input]);
-}
-
 static imgpar_status draw(const ip_opaque *o, const void *const *in, void *out, ip_opaque_ask ask, void *user)
 {
     const ip_lettering l = lettering_of(o->user);
@@ -118,7 +107,9 @@ static imgpar_status draw_lines(const ip_opaque *o, const void *const *in, void 
     return st;
 }
 
-static const ip_opaque_kind lines = { .name = "lines", .widen = widen, .reads = reads, .compute = draw_lines };
+static const ip_opaque_kind lines = {
+    .name = "lines", .widen = ip_opaque_widen_all, .reads = ip_opaque_read_all, .compute = draw_lines
+};
 
 ip_stage *ip_stages_text_lines(ip_lower *l)
 {
@@ -126,7 +117,9 @@ ip_stage *ip_stages_text_lines(ip_lower *l)
     return ip_stage_opaque(l->ir, &o, IMGPAR_U8, l->dims, l->node);
 }
 
-static const ip_opaque_kind kind = { .name = "text", .widen = widen, .reads = reads, .compute = draw };
+static const ip_opaque_kind kind = {
+    .name = "text", .widen = ip_opaque_widen_all, .reads = ip_opaque_read_all, .compute = draw
+};
 
 ip_stage *ip_stages_text_mask(ip_lower *l)
 {
