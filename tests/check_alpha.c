@@ -8,8 +8,8 @@
 #include "oracle.h"
 
 #include "ops/build.h"
+#include "asserts.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

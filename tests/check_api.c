@@ -6,10 +6,10 @@
  */
 #include <imgpar.h>
 
+#include "asserts.h"
 #include "held.h"
 #include "run/context.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

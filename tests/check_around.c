@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 #include "graph/array.h"
+#include "asserts.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #include "base/dtype.h"
 #include "ops/build.h"
 #include "ops/row_functions.h"
+#include "asserts.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #include "base/md5.h"
 #include "base/status.h"
 #include "base/str.h"
+#include "asserts.h"
 
-#include <check.h>
 #include <float.h>
 #include <locale.h>
 #include <math.h>

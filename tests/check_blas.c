@@ -6,9 +6,9 @@
 #include "run/blas.h"
 #include "run/clblast.h"
 #include "run/device_impl.h"
+#include "asserts.h"
 #include "tier.h"
 
-#include <check.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,9 +3,9 @@
  * Branches, `c ? a : b` with one number for c: what comes out is the side that is taken, computed alone, and nothing is
  * done for the other one.
  */
+#include "asserts.h"
 #include "held.h"
 
-#include <check.h>
 #include <imgpar.h>
 #include <imgpar_ops.h>
 #include <stdbool.h>

@@ -7,10 +7,10 @@
 #include "run/launch.h"
 
 #include "graph/array.h"
+#include "asserts.h"
 #include "held.h"
 #include "tier.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,12 +4,12 @@
  * schedule; sums, views, loops, files; and what has no meaning is refused. Views of complex numbers are
  * tested with those of real ones in check_views.c.
  */
+#include "asserts.h"
 #include "held.h"
 #include "tier.h"
 
 #include <imgpar.h>
 
-#include <check.h>
 #include <complex.h>
 #include <float.h>
 #include <math.h>

@@ -3,10 +3,10 @@
  * Demand: which box of a source a box of a result needs. First of single index maps, against counting all elements of
  * random boxes; then of whole graphs, by the bytes that their kernels read and write.
  */
+#include "asserts.h"
 #include "held.h"
 #include "ir/index_map.h"
 
-#include <check.h>
 #include <imgpar.h>
 #include <math.h>
 #include <stdio.h>

@@ -11,8 +11,8 @@
 #include "run/device_impl.h"
 
 #include "base/str.h"
+#include "asserts.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>

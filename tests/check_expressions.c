@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Expressions from C: the same nodes as text makes, one kernel, errors that arrive, nothing that leaks. */
+#include "asserts.h"
 #include "held.h"
 
 #include <imgpar.h>
 
-#include <check.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -6,7 +6,8 @@
  */
 #include <imgpar.h>
 
-#include <check.h>
+#include "asserts.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,10 +7,10 @@
 
 #include "ops/build.h"
 #include "ops/row_functions.h"
+#include "asserts.h"
 
 #include <imgpar.h>
 
-#include <check.h>
 #include <complex.h>
 #include <math.h>
 #include <stdio.h>

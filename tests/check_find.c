@@ -6,9 +6,9 @@
 #include "shaped.h"
 
 #include "base/alloc.h"
+#include "asserts.h"
 #include "held.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

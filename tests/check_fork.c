@@ -5,7 +5,8 @@
  */
 #include <imgpar_cl.h>
 
-#include <check.h>
+#include "asserts.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -4,10 +4,10 @@
  * double: the special cases of C's Annex F one by one, and many numbers of all sizes; and the same bits from kernels
  * and from the interpreter.
  */
+#include "asserts.h"
 #include "held.h"
 #include "imgpar.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

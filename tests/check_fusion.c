@@ -4,11 +4,11 @@
  * programs; and that fusing changes no bit. Names of tests are claims. Counts are
  * those of a CPU, which the schedule `rows` is made for.
  */
+#include "asserts.h"
 #include "held.h"
 #include "oracle.h"
 #include "tier.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

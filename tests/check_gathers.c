@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads at places given by arrays and lists, channel matrices, and small matrices a pixel. */
+#include "asserts.h"
 #include "nd.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  * Arrays made from numbers. Random ones are compared with a Philox of the test's own, written with
  * 64-bit integers straight from the paper and held to the known answers of its authors' library.
  */
+#include "asserts.h"
 #include "nd.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,10 @@
  * Gradients (ops/gradient.def) against central finite differences in f64: of every row that has one, of every border,
  * of views, folds, recurrences and products; by the interpreter, and a part of them on the device.
  */
+#include "asserts.h"
 #include "held.h"
 #include "tier.h"
 
-#include <check.h>
 #include <imgpar.h>
 #include <math.h>
 #include <stdio.h>

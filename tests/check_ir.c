@@ -3,8 +3,8 @@
 #include "base/str.h"
 #include "ir/stage.h"
 #include "ops/box_muller.h"
+#include "asserts.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -4,13 +4,13 @@
  * was computed before by the same plan, and whatever differs has a plan of its own. The interpreter, which keeps none,
  * tells what is right.
  */
+#include "asserts.h"
 #include "held.h"
 #include "run/context.h"
 
 #include <imgpar.h>
 #include <imgpar_ops.h>
 
-#include <check.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -6,8 +6,8 @@
 #include "base/str.h"
 #include "base/alloc.h"
 #include "lang/words.h"
+#include "asserts.h"
 
-#include <check.h>
 #include <imgpar.h>
 #include <math.h>
 #include <pthread.h>

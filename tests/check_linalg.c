@@ -3,11 +3,11 @@
  * Linear algebra of small matrices (ops/linalg.def): elimination in long double, residuals, matrices that are
  * singular, permuted or not numbers, batches of one and of many, strips, messages.
  */
+#include "asserts.h"
 #include "held.h"
 #include "shaped.h"
 #include "tier.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* Linear forms: what is found of a sum, in whatever order and dtype it is written, and that it is the same value. */
 #include "ir/linear.h"
 #include "ir/stage.h"
+#include "asserts.h"
 
-#include <check.h>
 #include <stdlib.h>
 
 static ip_ir *ir;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* iterate() on the device: kernels an iteration, memory that does not grow, how often the condition comes back. */
+#include "asserts.h"
 #include "held.h"
 
-#include <check.h>
 #include <imgpar.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Products of matrices: values against sums in 64 significant bits, shapes, kernels, little memory, interruption. */
+#include "asserts.h"
 #include "held.h"
 #include "shaped.h"
 #include "tier.h"
 
-#include <check.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>

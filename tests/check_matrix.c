@@ -8,8 +8,8 @@
 
 #include "ops/build.h"
 #include "ops/row_functions.h"
+#include "asserts.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

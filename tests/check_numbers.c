@@ -3,9 +3,9 @@
  * Numbers as the manual has them: result types of operators, broadcasting, values that loops carry, NaN as a parameter.
  * What is expected is worked out here, in C's own types.
  */
+#include "asserts.h"
 #include "held.h"
 
-#include <check.h>
 #include <imgpar.h>
 #include <math.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include "base/str.h"
 #include "graph/array.h"
 #include "ops/build.h"
+#include "asserts.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What the verifier of plans refuses: a legal plan, damaged in one place at a time. No device is needed. */
 #include "compile/passes.h"
+#include "asserts.h"
 #include "imgpar.h"
 #include "imgpar_ops.h"
 #include "run/context.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 

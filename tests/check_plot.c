@@ -2,9 +2,9 @@
 /* plot(): ticks, and what stands where in the picture. */
 #include "ops/glyphs.h"
 #include "ops/plot.h"
+#include "asserts.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Rank filters across the strips and tiles that work-items compute, against windows that are sorted. (Small pictures of
  * all dtypes and borders are in check_matrix.c.) */
+#include "asserts.h"
 #include "held.h"
 
-#include <check.h>
 #include <imgpar.h>
 #include <imgpar_ops.h>
 #include <math.h>

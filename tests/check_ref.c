@@ -10,8 +10,8 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "asserts.h"
 
-#include <check.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>

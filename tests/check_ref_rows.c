@@ -8,8 +8,8 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "asserts.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /* Distances from the zeros of masks, numbers and measures of regions, what is reached in masks and pictures
  * (ops/regions.def) against searches and floods: on the device, as kernels for GPUs (schedule=pixels) and by the
  * interpreter. */
+#include "asserts.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,10 +4,10 @@
  * same definitions. The samples run as they are, of a small picture; in the quick tier by the interpreter, in the full
  * one on the device, too.
  */
+#include "asserts.h"
 #include "tier.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

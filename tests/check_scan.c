@@ -3,10 +3,10 @@
  * Recurrences: axes of every rank, lines long enough to be walked in blocks, none at all. Names of tests are
  * claims. The matrix has operators and dtypes, check_scan_graph.c what surrounds recurrences.
  */
+#include "asserts.h"
 #include "held.h"
 #include "oracle.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

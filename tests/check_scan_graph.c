@@ -2,11 +2,11 @@
 /*
  * Recurrences in graphs: what must be equal, what fuses with them, their texts and messages. Names of tests are claims.
  */
+#include "asserts.h"
 #include "held.h"
 #include "oracle.h"
 #include "tier.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,13 +18,13 @@
 #include "base/dtype.h"
 #include "base/hash.h"
 #include "compile/plan.h"
+#include "asserts.h"
 #include "held.h"
 #include "oracle.h"
 #include "run/context.h"
 #include "schedules.h"
 #include "tier.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

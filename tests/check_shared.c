@@ -3,13 +3,13 @@
  * Memory that device and host share is used where it stands: no copy in, no copy out, as the counters tell; who owns it
  * keeps it as long as anybody uses it. The same on a device that seems to share nothing, where it is copied.
  */
+#include "asserts.h"
 #include "held.h"
 #include "run/context.h"
 #include "run/device_impl.h"
 
 #include <imgpar_cl.h>
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,10 +4,10 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "asserts.h"
 #include "held.h"
 #include "run/context.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,8 @@
  * The module linked into a program (SQLITE_CORE), and two connections in two threads, with SQLite's shared cache off
  * and on. CI runs this under ThreadSanitizer on the ref device.
  */
-#include <check.h>
+#include "asserts.h"
+
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>

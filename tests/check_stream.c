@@ -5,12 +5,12 @@
  */
 #include "base/alloc.h"
 #include "graph/array.h"
+#include "asserts.h"
 #include "held.h"
 #include "run/context.h"
 #include "run/device_impl.h"
 #include "run/window.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <imgpar.h>

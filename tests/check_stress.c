@@ -5,10 +5,10 @@
  * the tests are built with sanitizers.)
  */
 #include "base/alloc.h"
+#include "asserts.h"
 #include "held.h"
 #include "run/context.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

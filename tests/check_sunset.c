@@ -5,7 +5,8 @@
  */
 #include <imgpar.h>
 
-#include <check.h>
+#include "asserts.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
  * all of them share and evaluate at the same time. Results are compared with the oracle. CI
  * runs this under ThreadSanitizer, with IMGPAR_DEVICE=ref too.
  */
+#include "asserts.h"
 #include "oracle.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,8 @@
 /*
  * thumbnail(): its sizes, that a JPEG is decoded smaller, and that the result is near to the mean of the areas.
  */
-#include <check.h>
+#include "asserts.h"
+
 #include <imgpar.h>
 #include <math.h>
 #include <stdio.h>

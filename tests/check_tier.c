@@ -5,10 +5,10 @@
  * test; what PoCL keeps itself does not count.
  */
 #include "base/alloc.h"
+#include "asserts.h"
 
 #include <imgpar.h>
 
-#include <check.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -6,8 +6,8 @@
 #include "nd.h"
 
 #include "base/dtype.h"
+#include "asserts.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

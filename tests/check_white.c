@@ -3,11 +3,11 @@
  * White belongs to the picture: every row's rule against a table written here, and what operations, meetings and files
  * make of it against numbers worked out in double, on the device and by the interpreter.
  */
+#include "asserts.h"
 #include "held.h"
 
 #include <imgpar.h>
 
-#include <check.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -9,8 +9,8 @@
 
 #include "ops/build.h"
 #include "ops/row_functions.h"
+#include "asserts.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Of arrays of numbers what NumPy and SciPy have, and figures (ops/written_arrays.def), against plain loops in long
  * double. */
+#include "asserts.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

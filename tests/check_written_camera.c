@@ -3,10 +3,10 @@
  * Rows of cameras and lenses (ops/written_camera.def), and measures of how alike two pictures are, against plain loops
  * in long double.
  */
+#include "asserts.h"
 #include "tier.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Edges, templates, lines, corners and measures (ops/written_features.def) against plain loops: in whole numbers where
  * the rows promise that, else in long double. */
+#include "asserts.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Frames, and positions by a formula (ops/written_geometry.def), against plain loops in long double. */
+#include "asserts.h"
 #include "tier.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Of lines, sets and products what NumPy has (ops/written_lines.def, gathers.def), and einsum(), against plain loops in
  * long double. */
+#include "asserts.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Extremes, basins, sizes and skeletons of regions (ops/written_masks.def) against floods and plain loops. */
+#include "asserts.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

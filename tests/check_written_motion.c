@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Matrices that take points to others (ops/written_motion.def) against least squares in long double. */
+#include "asserts.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Structuring elements, patterns, contours, moments (ops/element.c, ops/written_outlines.def) against plain loops. */
+#include "asserts.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
  * What darkrooms do (ops/written_photo.def) against plain loops: counting in whole numbers as OpenCV's CLAHE tells it,
  * the rest in long double, of shares of white.
  */
+#include "asserts.h"
 #include "tier.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,8 +120,13 @@ START_TEST(adaptive_equalisation) /* _i: the grid, dtype and channels, and by wh
     const int n_grids = (int)(sizeof grids / sizeof *grids), grid = _i % n_grids;
     const int h = grids[grid].h, w = grids[grid].w;
     const bool by_channel = _i / n_grids % 2;
-    picture a = photo(h, w, _i / n_grids / 2), want = picture_copy(&a);
+    picture a = photo(h, w, _i / n_grids / 2);
     const int n = a.dtype == IMGPAR_U8 ? 256 : 65536;
+    if (n > 256 && grids[grid].tiles > 3 && !test_tier_is_full()) { /* 16 tables of 65,536 counts a channel, or 64 */
+        picture_free(&a);
+        return;
+    }
+    picture want = picture_copy(&a);
     int *levels = malloc(sizeof *levels * (size_t)(h * w));
     real *out = malloc(sizeof *out * (size_t)(h * w));
     const real scale = (n - 1) / dtype_full(a.dtype);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables of colours, hashes, local Laplacian filters and lens blur (ops/written_pictures.def), and what sizes and
  * levels have got beside them, against plain loops in long double. */
+#include "asserts.h"
 #include "tier.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

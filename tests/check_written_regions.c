@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups by keys and regions of masks (ops/written_regions.def) against plain loops: sums in long double, floods. */
+#include "asserts.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 /*
  * Masks, frames, warps and measures of two pictures (ops/written_shapes.def) against plain loops in long double.
  */
+#include "asserts.h"
 #include "tier.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Words (ops/glyphs.def, written_text.def) against plain loops in long double. */
+#include "asserts.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
  * Tone and colour (ops/written_tone.def) against the formulas that their sources give, pixel by pixel in long double,
  * of shares of white.
  */
+#include "asserts.h"
 #include "tier.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

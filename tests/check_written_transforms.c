@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Cosine transforms and wavelets (ops/written_transforms.def) against sums in long double. */
+#include "asserts.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

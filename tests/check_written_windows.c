@@ -2,10 +2,10 @@
 /*
  * What neighbourhoods tell (ops/written_windows.def) against plain loops in long double, each by the definition.
  */
+#include "asserts.h"
 #include "tier.h"
 #include "written.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,11 +3,11 @@
 #ifndef CL_HELP_H
 #define CL_HELP_H
 
+#include "asserts.h"
 #include "held.h"
 
 #include <imgpar_cl.h>
 
-#include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,10 +5,10 @@
 
 #include "run/context.h"
 #include "run/device_impl.h"
+#include "asserts.h"
 
 #include <imgpar.h>
 
-#include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #include "base/dtype.h"
 #include "base/hash.h"
 #include "io/io.h"
+#include "asserts.h"
 
-#include <check.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>

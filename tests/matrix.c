@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include "asserts.h"
 #include "matrix.h"
 #include "held.h"
 #include "tier.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "asserts.h"
 #include "shaped.h"
 #include "tier.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

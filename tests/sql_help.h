@@ -6,7 +6,8 @@
 #ifndef TESTS_SQL_HELP_H
 #define TESTS_SQL_HELP_H
 
-#include <check.h>
+#include "asserts.h"
+
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>

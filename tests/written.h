@@ -4,9 +4,8 @@
 #ifndef IP_TESTS_WRITTEN_H
 #define IP_TESTS_WRITTEN_H
 
+#include "asserts.h"
 #include "oracle.h"
-
-#include <check.h>
 
 extern imgpar_context *written_context; /* of the test that runs */
 enum { WRITTEN_DTYPES = 3 };
