@@ -64,6 +64,15 @@ stdin=list.txt run -0 -e 'param by = 1
 height($1) * by' by=2
 expect "numbers of a list, with a param" "$status $out" "0 10  in/a.png
 10  in/c.png"
+printf 'param by = 1\nh = height($1)\nh * by\n' > tall.conf
+run tall.conf in/a.png by=3
+expect "a number from a pipeline file" "$status $out$err" "0 15"
+echo 'print(height($1))' > prints.conf
+expect_run "a pipeline file for files prints nothing itself" 2 \
+    "imgpar-run: prints.conf:1:1: print: this text is run for every picture it is given, and ends in one expression, its result
+print(height(\$1))
+^" prints.conf in/a.png
+expect_run "a pipeline file without its file" 1 "imgpar-run: in/gone.png: No such file or directory" tall.conf in/gone.png
 expect_run "a picture is not printed" 1 \
     "imgpar-run: in/a.png: the result, [15, 7, 1] u8, white 255, goes nowhere: -o 'out/{name}.png' writes it" \
     -e "repeat(\$1, 3)" in/a.png
@@ -138,6 +147,9 @@ expect_run "a name without a format" 2 \
     "imgpar-run: -o no/notes.txt: its ending tells no format; .png .jpg .npy .pnm .ppm .pgm .pam do, or --format" \
     -e "\$1" in/a.png in/deep/notes.txt -o "no/$name.{ext}"
 expect_run "a folder" 2 "imgpar-run: in is a folder; --recursive reads all pictures in it" -e "\$1" in -o "no/$name.png"
+expect_run "a folder among files" 1 "imgpar-run: in/deep is a folder; --recursive reads all pictures in it" \
+    -e "\$1" in/a.png in/deep -o "beside/$name.png"
+expect "is passed by" "$(ls beside)" "a.png"
 expect_run "two on standard output" 2 "imgpar-run: in/a.png and in/b.png would both be written to standard output" \
     --format=png -e "\$1" in/a.png in/b.png -o -
 expect_run "standard input twice" 2 "imgpar-run: standard input can be read once" -0 -e "\$1" - -o "no/$name.png"

@@ -97,7 +97,9 @@ int inputs_add(inputs *in, const options *o, const char *path)
     if (is_stdin(path) || stat(path, &found) != 0 || !S_ISDIR(found.st_mode)) return append(in, strdup(path), 0);
     if (!o->recursive) {
         complain("%s is a folder; --recursive reads all pictures in it", path);
-        return EXIT_USAGE;
+        in->n_unread++;
+        in->has_folders = true;
+        return EXIT_DONE;
     }
     const size_t n = strlen(path);
     return search(in, path, path[n - 1] == '/' ? n : n + 1);

@@ -30,8 +30,9 @@ typedef struct input {
 typedef struct inputs {
     input *items;
     size_t n, capacity;
-    uint64_t bytes;  /* of all files, as far as they can be seen */
-    size_t n_unread; /* folders that could not be read, and were said to be */
+    uint64_t bytes;   /* of all files, as far as they can be seen */
+    size_t n_unread;  /* folders that were passed by, which was said */
+    bool has_folders; /* some of them for want of --recursive */
 } inputs;
 
 /* Adds a file, or with o->recursive what is in a folder. EXIT_DONE, or what to exit with after saying why. */

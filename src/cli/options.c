@@ -210,12 +210,18 @@ bool is_video_name(const char *path)
     return strcmp(path, "-") == 0 || (n > 4 && strcmp(path + n - 4, ".y4m") == 0);
 }
 
+/* No NAME=VALUE, but a file that is there or could be a picture. */
+static bool is_file_name(const char *word)
+{
+    return setting_name_length(word) == 0 && (imgpar_path_format(word) || access(word, F_OK) == 0);
+}
+
 bool takes_files(const options *o)
 {
     if (o->output) return true;
     if (o->expression) return strstr(o->expression, "$1") || strstr(o->expression, "frame(-");
-    for (int i = 0; i < o->n_words; i++) /* a pipeline file, and a video */
-        if (is_video_name(o->words[i])) return true;
+    for (int i = 0; i < o->n_words; i++) /* a pipeline file: where one of the words is a file */
+        if (is_video_name(o->words[i]) || is_file_name(o->words[i])) return true;
     return false;
 }
 

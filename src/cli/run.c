@@ -230,6 +230,7 @@ static int gather(job *j)
         status = EXIT_USAGE;
     }
     if (!status && o->listed) status = inputs_add_listed(&j->in, o);
+    if (!status && j->in.n == 0 && j->in.has_folders) return EXIT_USAGE;
     if (!status && j->in.n == 0) {
         complain("there is no file to read");
         status = EXIT_FAILED;
