@@ -94,6 +94,9 @@ expect_run "one file needs no template" 0 "" -e "invert(\$1)" in/a.png -o one.pn
 expect_pixels "and is written" one.png "255 - $draw"
 "$imgpar_run" --format=pnm -e "\$1" - -o - < in/a.png > piped.pgm 2> err.txt || fail "from pipe to pipe: $(cat err.txt)"
 expect_pixels "standard input to standard output" piped.pgm "$draw"
+cat in/a.png in/b.png > two.png
+stdin=two.png expect_run "two PNGs on standard input are not the first" 1 \
+    "imgpar-run: standard input: several PNGs; frames behind one another are read of PNM and Y4M" -e "mean(\$1)" -
 expect_run "--format where the name tells none" 0 "" --format=png -e "\$1" in/a.png in/b.png -o "o4/$name"
 expect_files "the name is as given" o4 "./a ./b "
 

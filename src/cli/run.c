@@ -192,6 +192,23 @@ static int find_video(job *j)
     return EXIT_DONE;
 }
 
+/* Does another PNG begin where the first one ends? */
+static bool has_another_png(const unsigned char *bytes, size_t n)
+{
+    static const unsigned char signature[8] = { 137, 'P', 'N', 'G', '\r', '\n', 26, '\n' };
+    enum { AROUND = 12 }; /* a chunk's length, name and checksum */
+    if (n < sizeof signature || memcmp(bytes, signature, sizeof signature) != 0) return false;
+    for (size_t at = sizeof signature; n - at >= AROUND + sizeof signature;) {
+        const unsigned char *chunk = bytes + at;
+        const size_t length = (size_t)chunk[0] << 24 | (size_t)chunk[1] << 16 | (size_t)chunk[2] << 8 | chunk[3];
+        if (length > n - at - AROUND) return false; /* cut off: the decoder says so */
+        at += length + AROUND;
+        if (memcmp(chunk + 4, "IEND", 4) == 0)
+            return n - at >= sizeof signature && memcmp(bytes + at, signature, sizeof signature) == 0;
+    }
+    return false;
+}
+
 /* What standard input has, where it is no video but was looked at. */
 static int read_standard_input(const job *j, input *item)
 {
@@ -209,8 +226,12 @@ static int read_standard_input(const job *j, input *item)
         const size_t n = fread((char *)item->bytes + item->n_bytes, 1, capacity - item->n_bytes, j->frames);
         item->n_bytes += n;
         if (n > 0) continue;
-        if (!ferror(j->frames)) return EXIT_DONE;
-        complain("standard input: %s", strerror(errno));
+        if (ferror(j->frames))
+            complain("standard input: %s", strerror(errno));
+        else if (has_another_png(item->bytes, item->n_bytes))
+            complain("standard input: several PNGs; frames behind one another are read of PNM and Y4M");
+        else
+            return EXIT_DONE;
         return EXIT_FAILED;
     }
 }
