@@ -107,11 +107,25 @@ START_TEST(what_is_compiled_is_launched)
 }
 END_TEST
 
-START_TEST(rows_of_a_tolerance_wait_for_the_compiler)
+/* In which order kernels add them up is their affair. */
+START_TEST(sums_of_floats_wait_for_the_compiler)
 {
-    float out[COUNT];
-    ck_assert_uint_gt(launched_for("sqrt(exp($1 / 100.0))", out, sizeof out), 0);
-    ck_assert_uint_gt(launched_for("cast($1, \"f32\") / 3", out, sizeof out), 0);
+    double out;
+    float deviation;
+    ck_assert_uint_gt(launched_for("sum(sqrt(cast($1, f64)))", &out, sizeof out), 0);
+    ck_assert_uint_gt(launched_for("stddev($1)", &deviation, sizeof deviation), 0);
+}
+END_TEST
+
+/* Their rows promise a tolerance, but what they compute is settled to the bit. */
+START_TEST(functions_and_sums_of_integers_are_interpreted)
+{
+    float out[COUNT], mean;
+    uint64_t sum;
+    ck_assert_uint_eq(launched_for("sqrt(exp($1 / 100.0))", out, sizeof out), 0);
+    ck_assert_uint_eq(launched_for("cast($1, \"f32\") / 3", out, sizeof out), 0);
+    ck_assert_uint_eq(launched_for("sum($1)", &sum, sizeof sum), 0);
+    ck_assert_uint_eq(launched_for("mean($1)", &mean, sizeof mean), 0);
 }
 END_TEST
 
@@ -426,7 +440,8 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, what_is_not_compiled_is_interpreted);
     tcase_add_test(tc, what_is_compiled_is_launched);
-    tcase_add_test(tc, rows_of_a_tolerance_wait_for_the_compiler);
+    tcase_add_test(tc, sums_of_floats_wait_for_the_compiler);
+    tcase_add_test(tc, functions_and_sums_of_integers_are_interpreted);
     tcase_add_test(tc, hand_written_kernels_wait_for_the_compiler);
     tcase_add_test(tc, much_work_is_worth_compiling);
     tcase_add_test(tc, threads_choose_by_themselves);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "asserts.h"
 #include "nd.h"
+#include "asserts.h"
 #include "held.h"
 #include "tier.h"
 

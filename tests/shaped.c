@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "asserts.h"
 #include "shaped.h"
+#include "asserts.h"
 #include "tier.h"
 
 #include <stdio.h>

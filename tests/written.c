@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "written.h"
 
+#include "exact.h"
 #include "held.h"
 #include "tier.h"
 
@@ -63,7 +64,8 @@ real written_between(const picture *a, real y, real x, int64_t c, imgpar_border 
     return sum;
 }
 
-static void expect_of_array(imgpar_array *a, const char *text, const picture *want, const char *way)
+/* New memory: the bytes of a, which are within what is wanted. */
+static char *expect_of_array(imgpar_array *a, const char *text, const picture *want, const char *way)
 {
     char why[256];
     imgpar_info info = { .struct_size = sizeof info };
@@ -76,7 +78,7 @@ static void expect_of_array(imgpar_array *a, const char *text, const picture *wa
     ck_assert_ptr_nonnull(data);
     ck_assert_msg(imgpar_array_read(a, data, info.size_bytes) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
     ck_assert_msg(picture_compare(want, data, why), "%s: %s (%s)", text, why, way);
-    free(data);
+    return data;
 }
 
 static uint64_t hash_of(uint64_t h, int c) { return (h ^ (uint64_t)c) * 0x100000001b3u; } /* FNV-1a */
@@ -107,12 +109,19 @@ void written_expect(const char *text, const picture *const *in, int n, const pic
     imgpar_array *arrays[2];
     for (int k = 0; k < n; k++)
         arrays[k] = picture_array(written_context, in[k]);
+    char *bytes[2] = { NULL };
+    bool is_exact = false;
     for (int way = on_device && is_its_turn(text, in, n) ? 0 : 1; way < 2; way++) {
         ck_assert_int_eq(imgpar_context_set(written_context, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
         imgpar_array *a = imgpar_apply(written_context, text, arrays, (size_t)n);
-        expect_of_array(a, text, want, way ? "ref" : "device");
+        if (!way) is_exact = has_exact_bytes(written_context, a);
+        bytes[way] = expect_of_array(a, text, want, way ? "ref" : "device");
         imgpar_array_release(a);
     }
+    ck_assert_msg(!is_exact || picture_same(want, bytes[0], bytes[1]), "%s: the device and ref give different bytes",
+                  text);
+    for (int way = 0; way < 2; way++)
+        free(bytes[way]);
     for (int k = 0; k < n; k++)
         imgpar_array_release(arrays[k]);
 }

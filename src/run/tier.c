@@ -3,17 +3,18 @@
  * Who computes: kernels, or the interpreter in their place while compiling them would take longer.
  *
  * Note [Tiers]
- * PoCL compiles a program for about a second. The interpreter makes the same bytes where all rows of a graph promise
- * theirs (but for the signs and payloads of NaNs), and takes a few times as long as kernels that are there: so it
- * computes what is not compiled yet, until the work that was spent so on a program, in all processes, is some times
- * what compiling it takes (cache.c, Note [Work spent without a program]). Then the program is compiled, once; with
- * "tier" auto it is left to be compiled before (pending.c).
+ * PoCL compiles a program for about a second. The interpreter makes the same bytes (but for the signs and payloads of
+ * NaNs) where all rows of a graph promise theirs, or where none of its stages leaves them open (ip_ir_is_exact()), as
+ * sums of floats do, and takes a few times as long as kernels that are there: so it computes what is not compiled yet,
+ * until the work that was spent so on a program, in all processes, is some times what compiling it takes (cache.c, Note
+ * [Work spent without a program]). Then the program is compiled, once; with "tier" auto it is left to be compiled
+ * before (pending.c).
  *
- * Graphs with rows that promise only a tolerance wait for the compiler, or the bytes of a command's results would
- * depend on what was run before it. So do steps of loops, which repeat, graphs that read memory of the device, what
- * several devices share, what is too large to be held, which kernels make in strips, and sources of which not all is
- * needed, which the interpreter would decode whole and find damages in that kernels do not meet. Who asks for a
- * schedule, checks, no fusion, a dump or a limit on memory gets kernels.
+ * Other graphs wait for the compiler, or the bytes of a command's results would depend on what was run before it. So do
+ * steps of loops, which repeat, graphs that read memory of the device, what several devices share, what is too large to
+ * be held, which kernels make in strips, and sources of which not all is needed, which the interpreter would decode
+ * whole and find damages in that kernels do not meet. Who asks for a schedule, checks, no fusion, a dump or a limit on
+ * memory gets kernels.
  */
 #include "run/evaluation_impl.h"
 
@@ -38,9 +39,10 @@ static bool may_choose(imgpar_context *ctx)
     return may && !ctx->dump && facts->is_pocl && facts->kind == IP_DEVICE_CPU && facts->info.has_f64;
 }
 
-/* Every row of the graph promises its bytes. */
-static bool promises_bytes(const ip_plan *plan)
+/* Kernels and interpreter compute the same bytes, by every row's promise or by what the stages are. */
+static bool has_its_bytes(const ip_plan *plan)
 {
+    if (ip_ir_is_exact(plan->ir)) return true;
     for (int k = 0; k < plan->n_held; k++) {
         const imgpar_array *node = plan->held[k];
         if (!node->source && !node->op->info.same_bytes) return false;
@@ -122,7 +124,7 @@ void ip_tier_choose(imgpar_context *ctx, ip_request *q, evaluation **e)
     ip_error ignored = { IMGPAR_OK, "" }; /* kernels compute */
     double source_bytes;
     if (!q->may_interpret || q->use_ref || q->step || q->totals || !may_choose(ctx)) return;
-    if (!is_all_planned(kernels->plan) || !promises_bytes(kernels->plan)) return;
+    if (!is_all_planned(kernels->plan) || !has_its_bytes(kernels->plan)) return;
     if (!has_sources_of_host(kernels, &source_bytes) || !lacks_programs(kernels, 0)) return;
     by_ref.use_ref = true;
     if (ip_evaluation_new(ctx, ctx->device, &by_ref, &ref, &ignored)) return;
