@@ -26,7 +26,7 @@ typedef struct whole {
     const unsigned char *first; /* the only IDAT, or the first of several */
     size_t n_chunks, n_code;    /* of IDAT, and their bytes */
     unsigned char *joined;      /* the code of several */
-    unsigned char *rows;        /* filtered */
+    unsigned char *rows;        /* filtered, then as pixels */
     bool has_no_memory;
 } whole;
 
@@ -107,36 +107,40 @@ static bool inflate_all(whole *w)
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
-/* Samples of 16 bits, high byte first, in native order. */
-static void copy_row(const whole *w, const unsigned char *row, unsigned char *to)
+/* Samples of 16 bits come with the high byte first. */
+static void make_native(const whole *w, unsigned char *row)
 {
-    memcpy(to, row, w->row_bytes);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     for (size_t k = 0; w->sample_bytes == 2 && k < w->row_bytes; k += 2) {
-        to[k] = row[k + 1];
-        to[k + 1] = row[k];
+        const unsigned char high = row[k];
+        row[k] = row[k + 1];
+        row[k + 1] = high;
     }
+#else
+    (void)w;
+    (void)row;
 #endif
 }
 
-/* False: a row names no filter. */
+/* In place: a row moves to where its pixels belong, and stays as it was stored until the next one has seen it. False: a
+ * row names no filter. */
 static bool make_rows(whole *w, imgpar_status *status, ip_error *err)
 {
-    unsigned char *to = w->image->pixels;
-    const size_t stride = w->row_bytes + 1;
-    const unsigned char *above = ip_zalloc(w->row_bytes), *zeros = above;
-    bool is_right = above != NULL;
-    w->has_no_memory = above == NULL;
+    unsigned char *zeros = ip_zalloc(w->row_bytes), *above = zeros;
+    bool is_right = zeros != NULL;
+    w->has_no_memory = zeros == NULL;
     for (size_t y = 0; y < w->height && is_right && !*status; y++) {
-        unsigned char *row = w->rows + y * stride + 1;
+        unsigned char *row = w->rows + y * (w->row_bytes + 1) + 1, *to = w->rows + y * w->row_bytes;
         is_right = row[-1] < IP_PNG_N_FILTERS;
         if (!is_right) break;
         ip_png_unfilter(row[-1], row, above, w->row_bytes, w->pixel_bytes);
-        copy_row(w, row, to + y * w->row_bytes);
-        above = row;
+        memmove(to, row, w->row_bytes);
+        if (y > 0) make_native(w, above);
+        above = to;
         *status = ip_source_poll(w->s, (double)y / (double)w->height, err);
     }
-    ip_free((void *)(uintptr_t)zeros);
+    if (is_right && w->height > 0) make_native(w, above);
+    ip_free(zeros);
     return is_right;
 }
 
@@ -147,6 +151,11 @@ bool ip_png_read_whole(const ip_source *s, ip_image *image, imgpar_status *statu
     if (image->size_bytes > IP_PNG_WHOLE_BYTES || s->total > s->n) return false;
     const bool is_read = find_code(&w) && inflate_all(&w) && make_rows(&w, status, err);
     ip_free(w.joined);
+    if (is_read) { /* the image's own memory has not been touched */
+        unsigned char *untouched = image->pixels;
+        image->pixels = w.rows;
+        w.rows = untouched;
+    }
     ip_free(w.rows);
     if (w.has_no_memory)
         *status = ip_fail(err, IMGPAR_E_HOST_MEMORY, "%s: out of host memory while reading it", s->name);
