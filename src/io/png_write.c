@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 
+#include <libdeflate.h>
 #include <png.h>
 #include <setjmp.h>
 #include <string.h>
@@ -190,7 +191,7 @@ static void make_piece(void *user, size_t piece, void *made_in)
                       s->scratch);
     }
     if (s->lacks_rows) return;
-    s->sum = (uint32_t)adler32(1, bytes, (uInt)n);
+    s->sum = libdeflate_adler32(1, bytes, n);
     const size_t window = n_before * stride < IP_DEFLATE_WINDOW ? n_before * stride : IP_DEFLATE_WINDOW;
     s->n_code = ip_deflate_piece(s->deflater, bytes, window, n, piece + 1 == w->n_pieces, s->code + HEADER_BYTES);
 }
