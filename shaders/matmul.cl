@@ -10,6 +10,10 @@
  * P: [1] m, [2] n, [3] k, [4] extent of the inner batch axis, [5..8] how many matrices further a's next one lies along
  * the outer and the inner batch axis, and b's, [9] the first row of a, [10] rows of a, [11], [12] a work-item's rows
  * and columns, [13] how many row blocks.
+ *
+ * Where MM_VIEW is defined, mm_blocked reads a through a view (ops/matmul.h, ip_mm_view): row r of it, the place
+ * z, y, x of r in planes of P[15] rows of P[16], lies MM_V_STRIDE of it along a, and consists of P[14] pieces, of which
+ * each may be moved along z, y and x and is 0 where it so leaves a.
  */
 #define MM_JOIN_(a, b) a##b
 #define MM_JOIN(a, b) MM_JOIN_(a, b)
@@ -44,8 +48,14 @@ typedef MM_JOIN(MM_T, MM_LANES) mm_v;
 #define MM_LOAD MM_JOIN(vload, MM_LANES)
 #define MM_STORE MM_JOIN(vstore, MM_LANES)
 
-/* A micro-tile of MM_R rows x MM_W columns is summed in registers: 24 of 32, or 12 of 16. */
-#define MM_W (2 * MM_LANES)
+/* A micro-tile of MM_R rows x MM_W columns is summed in registers: 24 of 32, or 12 of 16; half as many where there are
+ * no more than MM_MOST_N columns and these fit one register. */
+#if defined MM_MOST_N && MM_MOST_N <= MM_LANES
+#define MM_ACROSS 1
+#else
+#define MM_ACROSS 2
+#endif
+#define MM_W (MM_ACROSS * MM_LANES)
 #if IP_VECTOR_BYTES == 64
 #define MM_R 12
 #else
@@ -78,50 +88,58 @@ __kernel void mm_pack(__global const MM_T *restrict b, __global MM_T *restrict p
 IP_APART void mm_tile(const MM_T *restrict a, __global const MM_T *restrict b, int steps, __global MM_T *restrict c,
                       int n, int rows, int columns, bool first)
 {
-    mm_v sum[MM_R][2];
+    mm_v sum[MM_R][MM_ACROSS];
     MM_T edge[MM_W];
     const bool whole = rows == MM_R && columns == MM_W;
 #pragma unroll
     for (int r = 0; r < MM_R; r++)
-        sum[r][0] = sum[r][1] = (mm_v)0;
+#pragma unroll
+        for (int j = 0; j < MM_ACROSS; j++)
+            sum[r][j] = (mm_v)0;
     if (!first && whole) {
 #pragma unroll
-        for (int r = 0; r < MM_R; r++) {
-            sum[r][0] = MM_LOAD(0, c + (long)r * n);
-            sum[r][1] = MM_LOAD(1, c + (long)r * n);
-        }
+        for (int r = 0; r < MM_R; r++)
+#pragma unroll
+            for (int j = 0; j < MM_ACROSS; j++)
+                sum[r][j] = MM_LOAD(j, c + (long)r * n);
     } else if (!first) {
 #pragma unroll
         for (int r = 0; r < MM_R; r++)
             if (r < rows) {
                 for (int j = 0; j < MM_W; j++)
                     edge[j] = j < columns ? c[(long)r * n + j] : (MM_T)0;
-                sum[r][0] = MM_LOAD(0, edge);
-                sum[r][1] = MM_LOAD(1, edge);
+#pragma unroll
+                for (int j = 0; j < MM_ACROSS; j++)
+                    sum[r][j] = MM_LOAD(j, edge);
             }
     }
     for (int i = 0; i < steps; i++) {
-        const mm_v b0 = MM_LOAD(0, b + i * MM_W), b1 = MM_LOAD(1, b + i * MM_W);
+        mm_v across[MM_ACROSS];
+#pragma unroll
+        for (int j = 0; j < MM_ACROSS; j++)
+            across[j] = MM_LOAD(j, b + i * MM_W);
 #pragma unroll
         for (int r = 0; r < MM_R; r++) {
             const mm_v v = (mm_v)a[i * MM_R + r];
-            sum[r][0] = MM_FMA(v, b0, sum[r][0]);
-            sum[r][1] = MM_FMA(v, b1, sum[r][1]);
+#pragma unroll
+            for (int j = 0; j < MM_ACROSS; j++)
+                sum[r][j] = MM_FMA(v, across[j], sum[r][j]);
         }
     }
     if (whole) {
 #pragma unroll
-        for (int r = 0; r < MM_R; r++) {
-            MM_STORE(sum[r][0], 0, c + (long)r * n);
-            MM_STORE(sum[r][1], 1, c + (long)r * n);
-        }
+        for (int r = 0; r < MM_R; r++)
+#pragma unroll
+            for (int j = 0; j < MM_ACROSS; j++)
+                MM_STORE(sum[r][j], j, c + (long)r * n);
         return;
     }
 #pragma unroll
     for (int r = 0; r < MM_R; r++)
         if (r < rows) {
-            MM_STORE(sum[r][0], 0, edge);
-            MM_STORE(sum[r][1], 1, edge);
+#pragma unroll
+            for (int j = 0; j < MM_ACROSS; j++)
+                MM_STORE(sum[r][j], j, edge);
             for (int j = 0; j < columns; j++)
                 c[(long)r * n + j] = edge[j];
         }
@@ -155,13 +173,11 @@ static inline void mm_turn(__global const MM_T *restrict a, const long *restrict
 }
 #endif
 
-/* `steps` elements of each of MM_R rows of a from `from` on, step by step; rows beyond the last are the last again. */
-static inline void mm_pack_rows(__global const MM_T *restrict from, int k, int rows, int steps, MM_T *restrict block)
+/* `steps` elements of each of MM_R rows of a from `from` on, which begin at row[r], step by step. */
+static inline void mm_pack_rows(__global const MM_T *restrict from, const long *restrict row, int steps,
+                                MM_T *restrict block)
 {
-    long row[MM_R];
     int i = 0;
-    for (int r = 0; r < MM_R; r++)
-        row[r] = (long)min(r, rows - 1) * k;
     for (; i + 4 <= steps; i += 4)
 #pragma unroll
         for (int r = 0; r < MM_R; r += MM_TURN)
@@ -170,6 +186,53 @@ static inline void mm_pack_rows(__global const MM_T *restrict from, int k, int r
         for (int r = 0; r < MM_R; r++)
             block[i * MM_R + r] = from[row[r] + i];
 }
+
+#ifdef MM_VIEW
+#define MM_V_PIECES P[14]
+#define MM_V_HEIGHT P[15]
+#define MM_V_WIDTH P[16]
+#define MM_V_STRIDE(d) P[17 + (d)] /* in a, from a row to the next along z, y, x */
+#define MM_V_STEP(d) P[20 + (d)]   /* the same, in planes, rows and columns of a */
+#define MM_V_EXTENT(d) P[23 + (d)] /* of a */
+/* the step behind its last; planes, rows, columns and elements that it is moved by; whether it may leave a */
+#define MM_V_PIECE(p, k) P[26 + 6 * (p) + (k)]
+
+/* Steps s to s + steps of rows y to y + rows of the view; rows beyond the last are the last again. */
+static inline void mm_pack_view(__global const MM_T *restrict a, __global const int *restrict P, int y, int rows, int s,
+                                int steps, MM_T *restrict block)
+{
+    int place[MM_R][3];
+    long start[MM_R], row[MM_R];
+    for (int r = 0; r < MM_R; r++) {
+        const int at = y + min(r, rows - 1), line = at / MM_V_WIDTH, x = at - line * MM_V_WIDTH;
+        const int plane = line / MM_V_HEIGHT, column_y = line - plane * MM_V_HEIGHT;
+        place[r][0] = plane * MM_V_STEP(0);
+        place[r][1] = column_y * MM_V_STEP(1);
+        place[r][2] = x * MM_V_STEP(2);
+        start[r] = (long)plane * MM_V_STRIDE(0) + (long)column_y * MM_V_STRIDE(1) + (long)x * MM_V_STRIDE(2);
+    }
+    int p = 0, begin = 0;
+    for (; MM_V_PIECE(p, 0) <= s; p++)
+        begin = MM_V_PIECE(p, 0);
+    for (int done = 0; done < steps; p++) {
+        const int n = min(MM_V_PIECE(p, 0) - (s + done), steps - done), from = s + done - begin;
+        const bool leaves = MM_V_PIECE(p, 5);
+        int outside = 0;
+        for (int r = 0; r < MM_R; r++) {
+            row[r] = start[r] + MM_V_PIECE(p, 4) + from;
+            for (int d = 0; leaves && d < 3; d++)
+                if ((uint)(place[r][d] + MM_V_PIECE(p, 1 + d)) >= (uint)MM_V_EXTENT(d)) outside |= 1 << r;
+            if (outside >> r & 1) row[r] = 0;
+        }
+        mm_pack_rows(a, row, n, block + done * MM_R);
+        for (int r = 0; outside != 0 && r < MM_R; r++)
+            for (int i = 0; (outside >> r & 1) && i < n; i++)
+                block[(done + i) * MM_R + r] = (MM_T)0;
+        begin = MM_V_PIECE(p, 0);
+        done += n;
+    }
+}
+#endif
 
 /* A work-item makes P[11] rows x P[12] columns: for MM_KB steps at a time, MM_R rows of a are packed and meet every
  * panel of b. An element's sum runs from the first step to the last, whatever the sizes are. */
@@ -180,7 +243,6 @@ __kernel void mm_blocked(__global MM_T *restrict c, __global const MM_T *restric
     const int item = get_global_id(2) + P[0], t = item / P[13];
     const int y0 = (item - t * P[13]) * P[11], y1 = min(y0 + P[11], m);
     const int x0 = get_global_id(0) * P[12], x1 = min(x0 + P[12], n);
-    __global const MM_T *restrict pa = a + mm_a(P, t);
     __global const MM_T *restrict pb = packed + (long)mm_b(P, t) * panels * k * MM_W;
     __global MM_T *restrict pc = c + (long)t * m * n;
     MM_T block[MM_KB * MM_R];
@@ -188,7 +250,14 @@ __kernel void mm_blocked(__global MM_T *restrict c, __global const MM_T *restric
         const int steps = min(MM_KB, k - s);
         for (int y = y0; y < y1; y += MM_R) {
             const int rows = min(MM_R, y1 - y);
-            mm_pack_rows(pa + (long)y * k + s, k, rows, steps, block);
+#ifdef MM_VIEW
+            mm_pack_view(a, P, y, rows, s, steps, block);
+#else
+            long row[MM_R];
+            for (int r = 0; r < MM_R; r++)
+                row[r] = (long)min(r, rows - 1) * k;
+            mm_pack_rows(a + mm_a(P, t) + (long)y * k + s, row, steps, block);
+#endif
             for (int x = x0; x < x1; x += MM_W)
                 mm_tile(block, pb + ((long)(x / MM_W) * k + s) * MM_W, steps, pc + (long)y * n + x, n, rows,
                         min(MM_W, x1 - x), s == 0);

@@ -127,6 +127,10 @@ static const struct {
     { "97x513", "513x130" },
     { "16x256", "256x64" },
     { "64x32", "32x1030" },
+    { "16x16", "16x5" },
+    { "53x40", "40x8" },
+    { "40x300", "300x16" },
+    { "29x33", "33x31" },
     /* arrays of one axis */
     { "5", "5" },
     { "200", "200" },
@@ -136,6 +140,8 @@ static const struct {
     /* batches, broadcasting either way */
     { "3x4x5", "3x5x6" },
     { "3x17x40", "40x33" },
+    { "3x7x40", "40x16" },
+    { "2x5x7x30", "30x12" },
     { "17x40", "3x40x33" },
     { "2x3x17x40", "3x40x33" },
     { "2x1x20x33", "1x3x33x40" },
@@ -387,6 +393,129 @@ START_TEST(a_square_is_one_input_read_twice)
 }
 END_TEST
 
+/* ---- left factors that are views ------------------------------------------------------------------ */
+
+/* What a convolution of an array [2 7 9 20] with weights [3 3 20 n] is written as: each of the places `taps` tells, row
+ * and column of the window, in a way of its own. */
+typedef struct convolution {
+    const char *text; /* $1, $2 */
+    int n_taps, taps[9][2];
+    int margin; /* of zeros */
+    int64_t n, step;
+    const char *word; /* of the plan */
+} convolution;
+
+#define SHIFTED                                                                         \
+    "fn cut(i, j) = slice(p, [0, i, j, 0], [2, i + h, j + w, 20], step=[1, s, s, 1])\n" \
+    "fn weights(i, j) = reshape(slice($2, [i, j, 0, 0], [i + 1, j + 1, 20, n]), [20, n])\n"
+#define PLACES "fn tap(k) = matmul(cut(k div 3, k % 3), weights(k div 3, k % 3))\n"
+
+static const convolution convolutions[] = {
+    { "(p, h, w, s, n) = ($1, 5, 7, 1, 40)\n" SHIFTED PLACES "fold(9, k -> tap(k), \"sum\")",
+      9,
+      { { 0, 0 }, { 0, 1 }, { 0, 2 }, { 1, 0 }, { 1, 1 }, { 1, 2 }, { 2, 0 }, { 2, 1 }, { 2, 2 } },
+      0,
+      40,
+      1,
+      "_view" },
+    { "(p, h, w, s, n) = (pad($1, [0 1 1 0], [0 1 1 0]), 7, 9, 1, 16)\n" SHIFTED PLACES "fold(9, k -> tap(k), \"sum\")",
+      9,
+      { { 0, 0 }, { 0, 1 }, { 0, 2 }, { 1, 0 }, { 1, 1 }, { 1, 2 }, { 2, 0 }, { 2, 1 }, { 2, 2 } },
+      1,
+      16,
+      1,
+      "_view" },
+    { "(p, h, w, s, n) = (pad($1, [0 1 1 0], [0 1 1 0]), 7, 9, 1, 7)\n" SHIFTED
+      "a = concatenate(concatenate(cut(0, 0), cut(1, 2), axis=3), cut(2, 1), axis=3)\n"
+      "matmul(a, concatenate(concatenate(weights(0, 0), weights(1, 2), axis=0), weights(2, 1), axis=0))",
+      3,
+      { { 0, 0 }, { 1, 2 }, { 2, 1 } },
+      1,
+      7,
+      1,
+      "_view" },
+    { "(p, h, w, s, n) = ($1, 5, 7, 2, 33)\n" SHIFTED PLACES "tap(0) + (tap(5) + tap(8))",
+      3,
+      { { 0, 0 }, { 1, 2 }, { 2, 2 } },
+      0,
+      33,
+      2,
+      "_view" },
+    { "(p, h, w, s, n) = ($1, 5, 7, 1, 24)\n" SHIFTED PLACES "tap(4)", 1, { { 1, 1 } }, 0, 24, 1, "_view" },
+    { "(p, h, w, s, n) = ($1, 5, 7, 1, 32)\n" SHIFTED
+      "fn tap(i, j) = einsum(\"nyxc,cd->nyxd\", cut(i, j), weights(i, j))\ntap(0, 0) + tap(2, 1)",
+      2,
+      { { 0, 0 }, { 2, 1 } },
+      0,
+      32,
+      1,
+      "_view" },
+    { "(p, h, w, s, n) = (pad($1, [0 1 1 0], [0 1 1 0]), 7, 9, 1, 9)\n" SHIFTED
+      "rows = reshape(concatenate(cut(0, 2), cut(2, 0), axis=3), [126, 40])\n"
+      "reshape(matmul(rows, concatenate(weights(0, 2), weights(2, 0), axis=0)), [2, 7, 9, 9])",
+      2,
+      { { 0, 2 }, { 2, 0 } },
+      1,
+      9,
+      1,
+      "_view" },
+};
+
+static real sample(const nd *a, int64_t z, int64_t y, int64_t x, int64_t c)
+{
+    if (y < 0 || x < 0 || y >= a->shape[1] || x >= a->shape[2]) return 0;
+    return a->p.v[((z * a->shape[1] + y) * a->shape[2] + x) * a->shape[3] + c];
+}
+
+static nd convolve(const convolution *v, const nd *a, const nd *w, imgpar_dtype dtype)
+{
+    const int64_t reach = v->margin ? 0 : 2, h = (a->shape[1] - reach + v->step - 1) / v->step,
+                  x_end = (a->shape[2] - reach + v->step - 1) / v->step, shape[4] = { 2, h, x_end, v->n };
+    nd out = nd_of_shape(dtype, 4, shape);
+    int64_t at = 0;
+    for (int64_t z = 0; z < 2; z++)
+        for (int64_t y = 0; y < h; y++)
+            for (int64_t x = 0; x < x_end; x++)
+                for (int64_t c = 0; c < v->n; c++, at++) {
+                    real sum = 0, magnitude = 0;
+                    uint64_t bits = 0;
+                    for (int t = 0; t < v->n_taps; t++)
+                        for (int64_t k = 0; k < 20; k++) {
+                            const real u = sample(a, z, y * v->step + v->taps[t][0] - v->margin,
+                                                  x * v->step + v->taps[t][1] - v->margin, k),
+                                       b = w->p.v[((v->taps[t][0] * 3 + v->taps[t][1]) * 20 + k) * v->n + c];
+                            sum += u * b;
+                            magnitude += fabsl(u * b);
+                            bits += bits_of(u) * bits_of(b);
+                        }
+                    out.p.v[at] = is_float(dtype) ? sum : wrapped(dtype, bits);
+                    out.p.slack[at] = is_float(dtype) ? magnitude * 0x1p-24L * (real)(20 * v->n_taps + 9) : 0;
+                }
+    return out;
+}
+
+START_TEST(views_are_multiplied_where_they_lie)
+{
+    const convolution *v = &convolutions[_i / 2];
+    const imgpar_dtype dtype = _i % 2 ? IMGPAR_I32 : IMGPAR_F32;
+    const int64_t weights[4] = { 3, 3, 20, v->n };
+    nd a = nd_new(dtype, "2x7x9x20"), w = nd_of_shape(dtype, 4, weights);
+    nd_fill(&a, is_float(dtype) ? FILL_LEVELS : FILL_ANY, 1);
+    nd_fill(&w, is_float(dtype) ? FILL_LEVELS : FILL_ANY, 2);
+    nd want = convolve(v, &a, &w, dtype);
+    imgpar_array *in[] = { nd_array(ctx, &a), nd_array(ctx, &w) }, *got = imgpar_apply(ctx, v->text, in, 2);
+    ck_assert_msg(imgpar_array_status(got) == IMGPAR_OK, "%s: %s", v->text, imgpar_array_message(got));
+    if (strcmp(imgpar_context_device(ctx)->kind, "cpu") == 0) /* and a kernel for the right factors */
+        nd_expect_kernels(got, 2, v->word, v->text);
+    nd_check(ctx, got, &want, !is_float(dtype), v->text);
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+    nd_free(&a);
+    nd_free(&w);
+    nd_free(&want);
+}
+END_TEST
+
 /* ---- messages ----------------------------------------------------------------------------------- */
 
 static void expect_message(const char *shape_a, const char *shape_b, const char *message)
@@ -476,6 +605,7 @@ int main(void)
     tcase_add_test(c, what_comes_before_a_product_fuses);
     tcase_add_test(c, what_comes_after_a_product_fuses);
     tcase_add_test(c, a_square_is_one_input_read_twice);
+    tcase_add_loop_test(c, views_are_multiplied_where_they_lie, 0, 2 * sizeof convolutions / sizeof *convolutions);
     tcase_add_test(c, shapes_that_do_not_fit_are_named);
     tcase_add_test(c, under_a_memory_limit_strips_give_the_same_bytes);
     tcase_add_test(c, a_large_product_is_stopped_by_poll);

@@ -38,6 +38,7 @@ static imgpar_status pass_inline(ip_plan *plan, const ip_compile_options *option
     if (options->keep_stages) return IMGPAR_OK;
     imgpar_status st = ip_pass_levels(plan, options, err);
     st = st ? st : ip_pass_lookups(plan, options, err);
+    st = st ? st : ip_pass_products(plan, options, err);
     st = st ? st : ip_pass_inline(plan, options, err);
     st = st ? st : ip_pass_decimate(plan, options, err);
     return st ? st : ip_pass_frame(plan, options, err);

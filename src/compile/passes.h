@@ -14,6 +14,8 @@ imgpar_status ip_pass_levels(ip_plan *plan, const ip_compile_options *options, i
 bool ip_leaves_elements_out(const ip_stage *stage);
 /* maps of what is looked up in a small stage: as lookups in a map of it (lookups.c) */
 imgpar_status ip_pass_lookups(ip_plan *plan, const ip_compile_options *options, ip_error *err);
+/* products of matrices that are cut from a stage, and sums of them: as one product of a view (products.c) */
+imgpar_status ip_pass_products(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* map into map, stencil into map, map into reduction: bodies substituted for loads */
 imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* stages of which every n-th row is read: as stages of these rows (decimate.c) */

@@ -27,7 +27,7 @@ enum {
     IP_OPAQUE_INPUTS = 4,
     IP_OPAQUE_SCRATCH = 4,
     IP_OPAQUE_BUFFERS = 8,
-    IP_OPAQUE_PARAMS = 24,
+    IP_OPAQUE_PARAMS = 512,
     IP_OPAQUE_SIZES = 16
 };
 
@@ -114,7 +114,7 @@ struct ip_opaque {
     ip_stage *inputs[IP_OPAQUE_INPUTS];
     int64_t dims[4];                /* of the result; set by ip_stage_opaque() */
     int64_t sizes[IP_OPAQUE_SIZES]; /* the operation's own */
-    const void *user;               /* run() and compute() know what; lives as long as the node */
+    const void *user;               /* step(), run() and compute() know what; lives as long as the node, or the ir */
 };
 
 /* A new stage computed by a copy of opaque, whose texts live as long as ir; NULL (and ir->failed) without memory. */

@@ -4,17 +4,30 @@
  *
  *     few columns, long sums           reduce: memory is what takes time, b is transposed so that both run straight
  *     16 rows and 32 columns or more   blocked: b in panels, micro-tiles in registers; on a GPU tiles in local memory
+ *     16 rows and 5 to 31 columns      on a CPU blocked, with micro-tiles of one register's columns where these fit
  *     the rest                         direct: no preparation
+ *
+ * Many matrices that meet one are a matrix of all their rows.
  */
 #include "ops/matmul.h"
 #include "ops/permute.h"
+#include "ops/view.h"
 
+#include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/integers.h"
+#include "base/str.h"
 
 #include <string.h>
 
-enum { FEW_COLUMNS = 4, LONG_SUM = 64, BLOCKED_ROWS = 16, BLOCKED_COLUMNS = 32, BLOCKED_STEPS = 32 };
+enum {
+    FEW_COLUMNS = 4,
+    LONG_SUM = 64,
+    BLOCKED_ROWS = 16,
+    BLOCKED_COLUMNS = 32,
+    BLOCKED_STEPS = 32,
+    NARROW_STEPS = 16 /* of products of fewer columns */
+};
 
 /* The constants of the same names in shaders/matmul.cl, for the device at hand. */
 typedef struct tiling {
@@ -24,7 +37,8 @@ typedef struct tiling {
 static tiling tiling_of(const ip_opaque_call *call)
 {
     int bytes = (int)ip_dtype(call->opaque->dtype)->size_bytes, lanes = call->device.vector_bytes / bytes;
-    return (tiling){ .lanes = lanes, .w = 2 * lanes, .r = call->device.vector_bytes == 64 ? 12 : 6, .kb = 256 };
+    int across = call->opaque->sizes[IP_MM_N] <= lanes ? 1 : 2;
+    return (tiling){ .lanes = lanes, .w = across * lanes, .r = call->device.vector_bytes == 64 ? 12 : 6, .kb = 256 };
 }
 
 /* ---- access ----------------------------------------------------------------------------- */
@@ -47,9 +61,22 @@ static void reads(const ip_opaque *o, int input, const ip_region *result, ip_reg
 
 /* ---- work ---------------------------------------------------------------------------------- */
 
+/* Whether one right factor meets all of the left ones, which lie one behind the other. */
+static bool meets_one(const int64_t *s)
+{
+    return s[IP_MM_N_B] == 1 && (s[IP_MM_INNER] == 1 || s[IP_MM_A_INNER] == 1) &&
+           (s[IP_MM_OUTER] == 1 || s[IP_MM_A_OUTER] == s[IP_MM_INNER]);
+}
+
+static bool is_one(const int64_t *s) { return meets_one(s) && !s[IP_MM_BY_ROWS]; }
+
+static int64_t products_of(const int64_t *s) { return is_one(s) ? 1 : s[IP_MM_OUTER] * s[IP_MM_INNER]; }
+
 static int64_t rows_of(const ip_opaque_call *call)
 {
-    return call->opaque->sizes[IP_MM_BY_ROWS] ? call->result.y1 - call->result.y0 : call->opaque->sizes[IP_MM_M];
+    const int64_t *s = call->opaque->sizes;
+    if (s[IP_MM_BY_ROWS]) return call->result.y1 - call->result.y0;
+    return is_one(s) ? s[IP_MM_OUTER] * s[IP_MM_INNER] * s[IP_MM_M] : s[IP_MM_M];
 }
 
 static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH])
@@ -69,13 +96,13 @@ static void set_params(const ip_opaque_call *call, ip_opaque_launch *out)
                           rows_of(call),
                           s[IP_MM_N],
                           s[IP_MM_K],
-                          s[IP_MM_INNER],
+                          is_one(s) ? 1 : s[IP_MM_INNER],
                           s[IP_MM_A_OUTER],
                           s[IP_MM_A_INNER],
                           s[IP_MM_B_OUTER],
                           s[IP_MM_B_INNER],
                           by_rows ? call->result.y0 - call->in[0].y0 : 0,
-                          by_rows ? call->in[0].y1 - call->in[0].y0 : s[IP_MM_M],
+                          by_rows ? call->in[0].y1 - call->in[0].y0 : rows_of(call),
                           1,
                           1,
                           1 };
@@ -113,11 +140,36 @@ static bool pack(const ip_opaque_call *call, ip_opaque_launch *out)
 /* Blocks of about MOST_ROWS x MOST_COLUMNS, less where the units would not all have some. */
 enum { MOST_ROWS = 96, MOST_COLUMNS = 512, ITEMS_PER_UNIT = 8 };
 
+/* Where the rows of the left factor lie: MM_V_* in shaders/matmul.cl. */
+static void set_view(ip_opaque_launch *out, const ip_mm_view *v)
+{
+    int *p = out->params + out->n_params;
+    int64_t end = 0;
+    *p++ = v->n_pieces;
+    *p++ = (int)v->height;
+    *p++ = (int)v->width;
+    for (int d = 0; d < 3; d++) {
+        p[d] = (int)v->stride[d];
+        p[3 + d] = (int)v->step[d];
+        p[6 + d] = (int)v->extent[d];
+    }
+    p += 9;
+    for (int k = 0; k < v->n_pieces; k++) {
+        const ip_mm_piece *piece = &v->pieces[k];
+        *p++ = (int)(end += piece->steps);
+        for (int d = 0; d < 3; d++)
+            *p++ = (int)piece->move[d];
+        *p++ = (int)piece->offset;
+        *p++ = piece->leaves;
+    }
+    out->n_params = (int)(p - out->params);
+}
+
 static bool blocked_on_cpu(const ip_opaque_call *call, ip_opaque_launch *out)
 {
     const int64_t *s = call->opaque->sizes;
     tiling t = tiling_of(call);
-    int64_t m = rows_of(call), products = s[IP_MM_OUTER] * s[IP_MM_INNER], rows = MOST_ROWS / t.r * t.r;
+    int64_t m = rows_of(call), products = products_of(s), rows = MOST_ROWS / t.r * t.r;
     int64_t column_blocks = ip_ceil_div(s[IP_MM_N], MOST_COLUMNS);
     int64_t wanted = call->device.compute_units * ITEMS_PER_UNIT;
     while (rows > t.r && products * column_blocks * ip_ceil_div(m, rows) < wanted)
@@ -128,6 +180,7 @@ static bool blocked_on_cpu(const ip_opaque_call *call, ip_opaque_launch *out)
     out->global[1] = 1;
     out->global[2] = (size_t)(products * ip_ceil_div(m, rows));
     set_block(out, rows, ip_ceil_div(ip_ceil_div(s[IP_MM_N], column_blocks), t.w) * t.w, ip_ceil_div(m, rows));
+    if (call->opaque->user) set_view(out, call->opaque->user);
     return true;
 }
 
@@ -139,7 +192,7 @@ static bool blocked_on_gpu(const ip_opaque_call *call, ip_opaque_launch *out)
     out->local[0] = out->local[1] = SIDE;
     out->global[0] = (size_t)ip_ceil_div(s[IP_MM_N], TILE) * SIDE;
     out->global[1] = (size_t)ip_ceil_div(rows_of(call), TILE) * SIDE;
-    out->global[2] = (size_t)(s[IP_MM_OUTER] * s[IP_MM_INNER]);
+    out->global[2] = (size_t)products_of(s);
     return true;
 }
 
@@ -153,7 +206,7 @@ static bool direct(const ip_opaque_call *call, ip_opaque_launch *out)
     out->global[0] =
         call->device.is_cpu ? (size_t)ip_ceil_div(s[IP_MM_N], columns) : (size_t)ip_ceil_div(s[IP_MM_N], GROUP) * GROUP;
     out->global[1] = 1;
-    out->global[2] = (size_t)(s[IP_MM_OUTER] * s[IP_MM_INNER] * rows_of(call));
+    out->global[2] = (size_t)(products_of(s) * rows_of(call));
     set_block(out, 1, columns, rows_of(call));
     return true;
 }
@@ -162,7 +215,7 @@ static bool reduce(const ip_opaque_call *call, ip_opaque_launch *out)
 {
     enum { GROUP = 64, WORK = 65536 }; /* products a work-item on a CPU, about */
     const int64_t *s = call->opaque->sizes;
-    int64_t m = rows_of(call), products = s[IP_MM_OUTER] * s[IP_MM_INNER], rows = 1;
+    int64_t m = rows_of(call), products = products_of(s), rows = 1;
     if (call->device.is_cpu) rows = ip_ceil_div(WORK, s[IP_MM_N] * s[IP_MM_K]);
     if (rows > m) rows = m;
     out->kernel = "mm_reduce";
@@ -181,7 +234,7 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     if (step > packs) return false;
     set_params(call, out);
     if (packs) return step == 0 ? pack(call, out) : blocked_on_cpu(call, out);
-    if (method == IP_MM_BLOCKED) return blocked_on_gpu(call, out);
+    if (method == IP_MM_BLOCKED && call->opaque->sizes[IP_MM_N] >= BLOCKED_COLUMNS) return blocked_on_gpu(call, out);
     return method == IP_MM_REDUCE ? reduce(call, out) : direct(call, out);
 }
 
@@ -191,6 +244,7 @@ static bool gemm(const ip_opaque_call *call, ip_gemm *out)
     const int64_t *s = call->opaque->sizes;
     imgpar_dtype dtype = call->opaque->dtype;
     if (s[IP_MM_METHOD] != IP_MM_BLOCKED || (dtype != IMGPAR_F32 && dtype != IMGPAR_F64)) return false;
+    if (s[IP_MM_N] < BLOCKED_COLUMNS || call->opaque->user) return false;
     const int64_t a = s[IP_MM_M] * s[IP_MM_K], b = s[IP_MM_K] * s[IP_MM_N];
     *out = (ip_gemm){ .dtype = dtype,
                       .m = rows_of(call),
@@ -233,11 +287,31 @@ static const char *defines_of(imgpar_dtype dtype)
     }
 }
 
+/* The same, and what tells how many columns there may be where they are few. */
+static const char *defines_for(ip_ir *ir, imgpar_dtype dtype, int64_t n, const char *more)
+{
+    ip_str text = IP_STR_INIT;
+    ip_str_append(&text, defines_of(dtype));
+    for (int most = 2; most <= BLOCKED_COLUMNS / 2; most *= 2)
+        if (n <= most && n > most / 2) ip_str_printf(&text, "#define MM_MOST_N %d\n", most);
+    ip_str_append(&text, more);
+    const size_t size = text.length + 1;
+    char *made = ip_str_take(&text), *kept = made ? ip_ir_alloc(ir, size, 1) : NULL;
+    if (kept) memcpy(kept, made, size);
+    if (!made) ir->failed = true;
+    ip_free(made);
+    return kept;
+}
+
 static ip_mm_method method_of(const ip_product *p)
 {
+    const int64_t s[] = { p->m,       p->n,       p->k,       p->outer, p->inner, p->a_outer,
+                          p->a_inner, p->b_outer, p->b_inner, p->n_b,   0,        0 };
+    const int64_t m = is_one(s) ? p->outer * p->inner * p->m : p->m;
     if (p->n <= FEW_COLUMNS && p->k >= LONG_SUM) return IP_MM_REDUCE;
-    if (p->m >= BLOCKED_ROWS && p->n >= BLOCKED_COLUMNS && p->k >= BLOCKED_STEPS) return IP_MM_BLOCKED;
-    return IP_MM_DIRECT;
+    if (m < BLOCKED_ROWS) return IP_MM_DIRECT;
+    if (p->n >= BLOCKED_COLUMNS) return p->k >= BLOCKED_STEPS ? IP_MM_BLOCKED : IP_MM_DIRECT;
+    return p->n > FEW_COLUMNS && p->k >= NARROW_STEPS ? IP_MM_BLOCKED : IP_MM_DIRECT;
 }
 
 /* Input k of dtype, the last two axes exchanged or not. */
@@ -258,6 +332,39 @@ static bool fits_device(const ip_product *p)
     return p->m <= INT32_MAX && p->n <= INT32_MAX && p->k <= INT32_MAX && batch * p->m <= INT32_MAX;
 }
 
+bool ip_stage_may_read_view(const ip_stage *stage)
+{
+    const ip_opaque *o = stage->opaque;
+    if (!o || o->kind != &kind || o->user || !meets_one(o->sizes) || o->sizes[IP_MM_METHOD] == IP_MM_REDUCE)
+        return false;
+    return o->sizes[IP_MM_N] > FEW_COLUMNS &&
+           o->sizes[IP_MM_OUTER] * o->sizes[IP_MM_INNER] * o->sizes[IP_MM_M] >= BLOCKED_ROWS;
+}
+
+const ip_stage *ip_product_reshaped_left(const ip_opaque *product)
+{
+    const ip_view *view = product->inputs[0]->view;
+    return view ? view->reshaped : NULL;
+}
+
+ip_stage *ip_stage_product_of_view(ip_ir *ir, const ip_stage *product, const int64_t dims[4], ip_stage *from,
+                                   const ip_mm_view *view, ip_stage *right, int64_t k)
+{
+    ip_opaque o = *product->opaque;
+    ip_mm_view *kept = k >= NARROW_STEPS ? ip_ir_alloc(ir, 1, sizeof *kept) : NULL;
+    if (!kept) return NULL;
+    *kept = *view;
+    o.user = kept;
+    o.variant = "view";
+    o.defines = defines_for(ir, o.dtype, o.sizes[IP_MM_N], "#define MM_VIEW\n");
+    o.inputs[0] = from;
+    o.inputs[1] = right;
+    o.sizes[IP_MM_K] = k;
+    o.sizes[IP_MM_METHOD] = IP_MM_BLOCKED;
+    o.sizes[IP_MM_BY_ROWS] = 0;
+    return ip_stage_opaque(ir, &o, product->dtype, dims, product->node);
+}
+
 ip_stage *ip_stages_matmul(ip_lower *l)
 {
     static const char *const variants[] = { "reduce", "blocked", "direct" };
@@ -270,7 +377,7 @@ ip_stage *ip_stages_matmul(ip_lower *l)
     ip_mm_method method = method_of(&p);
     ip_opaque o = { .kind = &kind,
                     .variant = variants[method],
-                    .defines = defines_of(dtype),
+                    .defines = method == IP_MM_BLOCKED ? defines_for(l->ir, dtype, p.n, "") : defines_of(dtype),
                     .dtype = dtype,
                     .uses_f64 = dtype == IMGPAR_F64,
                     .n_inputs = 2,
