@@ -131,6 +131,46 @@ START_TEST(quotients_by_literals_floor_and_are_exact) /* _i: the dtype */
 }
 END_TEST
 
+/* Sums of shorts that have more than 16 bits, by numbers that leave 16: at both ends of the range and between. */
+START_TEST(means_of_shorts_are_exact) /* _i: the row */
+{
+    enum { N = 4096, TERMS = 4 };
+    static const struct {
+        const char *text;
+        int n, start, d;
+    } rows[] = {
+        { "cast((cast($1, i32) + $2) div 3, u16)", 2, 0, 3 },
+        { "cast((cast($1, i32) + $2 + $3) div 3, u16)", 3, 0, 3 },
+        { "cast(($1 + $2 + $3 + 1) div 3, u16)", 3, 1, 3 },
+        { "cast(($1 + $2 + $3 + $4 + 2) div 5, u16)", 4, 2, 5 },
+        { "cast(($1 + $2 + $3 + $4) div 77, u16)", 4, 0, 77 },
+        { "cast(($1 + $2 + $3 + $4) div 1001, u16)", 4, 0, 1001 }, /* too large for 16 bits */
+    };
+    uint16_t v[TERMS][N], got[N];
+    imgpar_array *in[TERMS];
+    unsigned state = 1;
+    for (int t = 0; t < TERMS; t++) {
+        for (int k = 0; k < N; k++) {
+            state = state * 1664525u + 1013904223u;
+            const int any = (int)(state >> 16), near = (int)(state >> 28) % 4;
+            v[t][k] = (uint16_t)(k % 3 == 0 ? any : k % 3 == 1 ? UINT16_MAX - near : near);
+        }
+        in[t] = imgpar_array_from_data(ways[0], IMGPAR_U16, 1, (const int64_t[]){ N }, v[t]);
+    }
+    imgpar_array *out = imgpar_apply(ways[0], rows[_i].text, in, TERMS);
+    ck_assert_msg(imgpar_array_read(out, got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(out));
+    for (int k = 0; k < N; k++) {
+        int sum = rows[_i].start;
+        for (int t = 0; t < rows[_i].n; t++)
+            sum += v[t][k];
+        ck_assert_msg(got[k] == sum / rows[_i].d, "%s: %d, not %d", rows[_i].text, got[k], sum / rows[_i].d);
+    }
+    imgpar_array_release(out);
+    for (int t = 0; t < TERMS; t++)
+        imgpar_array_release(in[t]);
+}
+END_TEST
+
 /* A program divides by floats what has 21 bits: each number that has, around multiples and far from them. */
 START_TEST(every_number_of_21_bits_is_divided_exactly)
 {
@@ -595,6 +635,7 @@ int main(void)
     Suite *s = suite_create("numbers");
     TCase *c = tcase_create("numbers");
     tcase_add_checked_fixture(c, set_up, tear_down);
+    tcase_add_loop_test(c, means_of_shorts_are_exact, 0, 6);
     tcase_add_loop_test(c, quotients_by_literals_floor_and_are_exact, 0, (int)(sizeof divided / sizeof *divided));
     tcase_add_test(c, every_number_of_21_bits_is_divided_exactly);
     tcase_add_loop_test(c, lower_bits_of_sums_are_those_of_the_whole_sum, 0, N(sums));

@@ -393,6 +393,13 @@ static const shape shapes[] = {
     { "recursive($1, feedforward=[0.25], feedback=[-0.75], axis=0)", IMGPAR_F32, 1, 61, 37, 0 },
     { "sort($1)", IMGPAR_U8, 1, 61, 1, 0 },
     { "matmul(squeeze($1), transpose(squeeze($2)))", IMGPAR_I32, 1, 17, 9, 0 },
+    { "p = reshape(abs($1), [6 10 64])\nw = reshape(abs($2), [64 60])\nfn tap(k) = matmul(slice(p, [k, k, 0], "
+      "[k + 4, k + 8, 64]), slice(w, [0, 20 * k], [64, 20 * k + 20]))\n1 + fold(3, k -> tap(k), \"sum\")",
+      IMGPAR_F32, 1, 64, 60, 1e-5 },
+    /* many channels, columns beside that arguments tell */
+    { "p = pad(reshape($1, [4 6 5 32]), [0 1 1 0], [0 1 1 0])\nw = reshape($2, [120 32])\nfn tap(k) = slice(p, [0, k, "
+      "k, 0], [4, k + 6, k + 5, 32]) * reshape(slice(w, [k, 0], [k + 1, 32]), [32])\nfold(3, k -> tap(k), \"sum\")",
+      IMGPAR_F32, 1, 64, 60, 0 },
     /* double precision, where there is some */
     { "blur($1, 1)", IMGPAR_F64, 1, 31, 17, 0 },
 };

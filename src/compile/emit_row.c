@@ -287,17 +287,40 @@ static bool only_gathers(ip_emit *e, ip_expr *body)
     return c.found;
 }
 
+/*
+ * Note [Many channels]
+ * Where a pixel has more channels than are written out, they are a loop within that over the pixels, whose elements lie
+ * side by side. That loop is the one of vectors, of as many lanes as divide the channels: compilers do not vectorise
+ * an outer loop, and would choose shorter vectors for the inner one.
+ */
+static void vectorise_channels(const ip_emit *e, ip_stmt *loop, int width)
+{
+    enum { LEAST_LANES = 4 };
+    while (width >= LEAST_LANES && e->channels % width)
+        width /= 2;
+    if (width < LEAST_LANES) return;
+    loop->parallel = IP_INDEPENDENT;
+    loop->vector_width = width;
+}
+
 static void compute_pixels(ip_emit *e, const ip_columns *c)
 {
     const char *from = ip_emit_spread_row(e, c);
+    const bool has_loop = e->channels > IP_WRITTEN_CHANNELS;
+    const int written = has_loop ? 1 : e->channels;
     bool is_gather = only_gathers(e, c->body),
-         vectorises = !is_gather && ip_x_size(e->ir, c->body) * e->channels <= VECTORISED_OPERATIONS;
-    ip_stmt *loop = vectorises ? add_vectors(e, "x", from, c->to, row_width(e, c), has_gaps(e, c->body) ? 1 : 0)
-                               : ip_s_add(e->ir, e->block, IP_S_FOR, "x", from, c->to);
+         vectorises = !is_gather && ip_x_size(e->ir, c->body) * written <= VECTORISED_OPERATIONS;
+    ip_stmt *loop = vectorises && !has_loop
+                        ? add_vectors(e, "x", from, c->to, row_width(e, c), has_gaps(e, c->body) ? 1 : 0)
+                        : ip_s_add(e->ir, e->block, IP_S_FOR, "x", from, c->to);
     if (is_gather) loop->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, loop);
     e->coord[2] = "x";
     ip_channels channels = ip_emit_enter_channels(e, c->body);
+    if (has_loop && vectorises) {
+        loop->parallel = IP_FEW;
+        vectorise_channels(e, e->block, row_width(e, c));
+    }
     const char *values[IP_WRITTEN_CHANNELS];
     /* All is read before anything is stored: compilers take channels side by side for one vector only where nothing
      * that they cannot tell apart lies between them. */

@@ -9,10 +9,10 @@
  * lanes. Not what is asked for, and what hand-written kernels read, whose dtypes are promised.
  *
  * Note [Deciding by values]
- * Numbers that the user wrote are arguments, of which a program knows a range. Three forms are worth a program of their
+ * Numbers that the user wrote are arguments, of which a program knows a range. Four forms are worth a program of their
  * own for some values: (a + b + 1) >> 1, which is one instruction of 8 and 16 bits (IP_X_MEAN) and has as many bits as
- * a and b; a * 0 + b, with which b gets the shape of a; and a >> n, which is computed in 8 or 16 bits if n is below
- * them, as counts are taken modulo the width (shifts_alike()).
+ * a and b; the mean of a few shorts (Note [Means of shorts]); a * 0 + b, with which b gets the shape of a; and a >> n,
+ * which is computed in 8 or 16 bits if n is below them, as counts are taken modulo the width (shifts_alike()).
  */
 #include "base/dtype.h"
 #include "compile/passes.h"
@@ -220,9 +220,71 @@ static ip_expr *narrow_indices(ip_ir *ir, ip_expr *load)
     return ip_x_with_args(ir, load, args);
 }
 
+/*
+ * Note [Means of shorts]
+ * A sum of a few numbers of 16 bits has more, and its quotient by d may have 16 again, as means have. With
+ * w = floor(2^16 / d) the upper halves of the products a w, which processors give by themselves, add up to p. That is
+ * at most the quotient, and less than 2 n below it for n numbers: each product is cut off by less than 1, and what w
+ * lacks is less than 1 in all of a product. So what is left, the sum less p d, is told by its lower 16 bits, and is
+ * small; its quotient is the upper half of a product with w + 1 (ops/divide.c, Note [Divisors as arguments]). All is
+ * done in 16 bits. Compilers find that instruction where they know the number, so it stands in the text (Note [Deciding
+ * by values]).
+ */
+enum { MEAN_TERMS = 4 };
+
+/* d, where x is the quotient of what stands in *sum by d (ops/divide.c, Note [Quotients by floats]); 0: it is none. */
+static int64_t divisor_of(const ip_expr *x, ip_expr **sum)
+{
+    const ip_expr *product = x->op == IP_X_CAST && x->dtype == IMGPAR_I32 ? x->arg[0] : NULL;
+    if (!product || product->op != IP_X_MUL || product->dtype != IMGPAR_F32) return 0;
+    for (int k = 0; k < 2; k++) {
+        const ip_expr *r = product->arg[k], *middle = product->arg[1 - k];
+        if (r->op != IP_X_PARAM || !(r->f > 0) || r->f > 0.5 || middle->op != IP_X_ADD) continue;
+        const ip_expr *a = middle->arg[0], *half = middle->arg[1];
+        const double d = rint(1 / r->f);
+        if (half->op != IP_X_CONST || half->f != 0.5 || a->op != IP_X_CAST || a->arg[0]->dtype != IMGPAR_I32) continue;
+        if (r->f != (double)(1.0F / (float)d)) continue;
+        *sum = a->arg[0];
+        return (int64_t)d;
+    }
+    return 0;
+}
+
+/* The upper half of the product of a, u16, with a number. */
+static ip_expr *upper_half(ip_ir *ir, ip_expr *a, int64_t number)
+{
+    ip_expr *product = ip_x_binary(ir, IP_X_MUL, ip_x_cast(ir, IMGPAR_U32, a), ip_x_int(ir, IMGPAR_U32, number));
+    return ip_x_cast(ir, IMGPAR_U16, ip_x_binary(ir, IP_X_SHR, product, ip_x_int(ir, IMGPAR_U32, 16)));
+}
+
+static ip_expr *as_mean_of_shorts(ip_ir *ir, ip_expr *x)
+{
+    ip_linear form;
+    ip_expr *sum, *p = NULL, *low = NULL;
+    const int64_t d = divisor_of(x, &sum), all = (int64_t)UINT16_MAX;
+    if (d < 2 || sum->lo < 0 || sum->hi <= (double)all || x->hi > (double)all || !ip_linear_of(ir, sum, &form))
+        return x;
+    const int64_t start = form.start && is_number(form.start) ? form.start->i : 0;
+    if (form.n_terms < 2 || form.n_terms > MEAN_TERMS || (form.start && !is_number(form.start)) || form.shift ||
+        form.offset || form.divisor || start < 0 || (2 * form.n_terms * d + start) * d > all)
+        return x;
+    for (int k = 0; k < form.n_terms; k++) {
+        const ip_linear_term *t = &form.terms[k];
+        if (t->weight || t->window || t->n_loads != 1 || t->load[0]->dtype != IMGPAR_U16) return x;
+        ip_expr *share = upper_half(ir, t->load[0], (all + 1) / d);
+        p = p ? ip_x_binary(ir, IP_X_ADD, p, share) : share;
+        low = low ? ip_x_binary(ir, IP_X_ADD, low, t->load[0]) : t->load[0];
+    }
+    if (form.start) low = ip_x_binary(ir, IP_X_ADD, low, ip_x_cast(ir, IMGPAR_U16, form.start));
+    ip_expr *times = ip_x_binary(ir, IP_X_MUL, p, ip_x_int(ir, IMGPAR_U16, d));
+    ip_expr *left = upper_half(ir, ip_x_binary(ir, IP_X_SUB, low, times), (all + 1) / d + 1);
+    return ip_x_cast(ir, x->dtype, ip_x_binary(ir, IP_X_ADD, p, left));
+}
+
 static ip_expr *narrow_one(ip_ir *ir, ip_expr *x, void *user)
 {
     (void)user;
+    if (x->op == IP_X_CAST) return as_mean_of_shorts(ir, x);
     if (x->op == IP_X_LOAD) return narrow_indices(ir, x);
     if (x->op == IP_X_SATURATE) return ip_x_saturate(ir, x->dtype, without_cast(x->arg[0]));
     if (!is_narrowable[x->op]) return x;

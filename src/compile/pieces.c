@@ -69,14 +69,19 @@ ip_expr *ip_piece_of(ip_ir *ir, ip_expr *body, ip_expr *test, bool is_left)
  * Note [Moved rows]
  * A row that is read so many columns beside, as many as an argument or an element tells, as pad() reads it, lies
  * inside but at its ends. So it is three pieces, of which the one in the middle needs no border rule for its columns:
- * its loads are vectors. A rule that gives a number of its own to what lies outside would be lost with it, where rows
- * or planes are outside.
+ * its loads are vectors. Of rows that are read several columns beside, or of several widths, the middle is where all of
+ * them are inside. A rule that gives a number of its own to what lies outside would be lost with it, where rows or
+ * planes are outside; pad() chooses that number itself, by comparisons of the column, which hold in the middle.
  */
+enum { MOVES = 64 };
+
 typedef struct move {
     ip_ir *ir;
-    ip_expr *by;
-    int64_t width;
-    bool fits;
+    ip_expr *first, *end; /* columns that are inside of all that was met; NULL: nothing was */
+    ip_expr *held[MOVES]; /* columns that a rule holds within width[] */
+    int64_t width[MOVES];
+    int n_held;
+    bool is_needed, fits;
 } move;
 
 /* A load whose column is held inside, by its own rule or by one that is a part of the column. */
@@ -86,27 +91,42 @@ static bool is_held(const ip_expr *x)
            (x->border != IP_BORDER_NONE || x->arg[2]->op == IP_X_BORDER);
 }
 
+static ip_expr *extent(ip_ir *ir, int64_t n) { return ip_x_param(ir, IMGPAR_I32, (double)n, 1, INT32_MAX); }
+
 static void look_for_move(ip_expr *x, void *user)
 {
     enum { FAR = 1 << 30 };
     move *m = user;
-    if (!is_held(x)) return;
+    if (!is_held(x) || !m->fits) return;
     bool by_column = x->border == IP_BORDER_NONE;
     int64_t width = by_column ? x->arg[2]->arg[1]->i : x->source->dims[2];
-    ip_expr *by = ip_x_offset_from(m->ir, by_column ? x->arg[2]->arg[0] : x->arg[2], 2);
-    bool is_known = by && by->op != IP_X_CONST && by->lo > -FAR && by->hi < FAR;
-    m->fits &= is_known && x->border != IMGPAR_BORDER_CONSTANT && !(by->uses & (IP_USES_TAP | IP_USES_ACC)) &&
-               (!m->by || (m->by == by && m->width == width));
-    m->by = by;
-    m->width = width;
+    ip_expr *column = by_column ? x->arg[2]->arg[0] : x->arg[2], *by = ip_x_offset_from(m->ir, column, 2);
+    m->fits = by && by->lo > -FAR && by->hi < FAR && x->border != IMGPAR_BORDER_CONSTANT &&
+              !(by->uses & (IP_USES_TAP | IP_USES_ACC)) && m->n_held < MOVES;
+    if (!m->fits) return;
+    m->is_needed |= by->op != IP_X_CONST;
+    m->held[m->n_held] = column;
+    m->width[m->n_held++] = width;
+    ip_expr *first = ip_x_binary(m->ir, IP_X_SUB, ip_x_int(m->ir, IMGPAR_I32, 0), by),
+            *end = ip_x_binary(m->ir, IP_X_SUB, extent(m->ir, width), by);
+    m->first = m->first ? ip_x_binary(m->ir, IP_X_MAX, m->first, first) : first;
+    m->end = m->end ? ip_x_binary(m->ir, IP_X_MIN, m->end, end) : end;
 }
 
-static ip_expr *extent(ip_ir *ir, int64_t n) { return ip_x_param(ir, IMGPAR_I32, (double)n, 1, INT32_MAX); }
+/* Whether x says that a column is inside which in the middle is. */
+static bool is_sure(const move *m, const ip_expr *x)
+{
+    bool low = x->op == IP_X_LE && x->arg[0]->op == IP_X_CONST && x->arg[0]->i == 0;
+    bool high = x->op == IP_X_LT && (x->arg[1]->op == IP_X_CONST || x->arg[1]->op == IP_X_PARAM);
+    for (int k = 0; (low || high) && k < m->n_held; k++)
+        if (x->arg[low] == m->held[k] && (low || x->arg[1]->i >= m->width[k])) return true;
+    return false;
+}
 
 static ip_expr *without_border(ip_ir *ir, ip_expr *x, void *user)
 {
     ip_expr *at[4];
-    (void)user;
+    if (is_sure(user, x)) return ip_x_int(ir, IMGPAR_BOOL, 1);
     if (!is_held(x)) return x;
     for (int k = 0; k < 4; k++)
         at[k] = k >= 2 || x->border == IP_BORDER_NONE
@@ -120,10 +140,10 @@ bool ip_find_move(ip_ir *ir, ip_expr *body, ip_move *found)
 {
     move m = { .ir = ir, .fits = true };
     ip_x_walk(ir, body, look_for_move, &m);
-    if (!m.by || !m.fits) return false;
-    found->first = ip_x_binary(ir, IP_X_SUB, ip_x_int(ir, IMGPAR_I32, 0), m.by);
-    found->end = ip_x_binary(ir, IP_X_SUB, extent(ir, m.width), m.by);
-    found->inside = ip_x_map(ir, body, without_border, NULL);
+    if (!m.is_needed || !m.fits) return false;
+    found->first = m.first;
+    found->end = m.end;
+    found->inside = ip_x_map(ir, body, without_border, &m);
     return true;
 }
 

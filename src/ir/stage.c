@@ -130,3 +130,22 @@ int64_t ip_stage_blocks(const ip_stage *s)
     int64_t length = s->dims[s->axis];
     return s->combine && length > IP_SCAN_LONG ? (length + IP_SCAN_BLOCK - 1) / IP_SCAN_BLOCK : 1;
 }
+
+static void find_remainder(ip_expr *x, void *found)
+{
+    if (x->op == IP_X_MOD && ip_dtype(x->dtype)->is_float) *(bool *)found = true;
+}
+
+bool ip_ir_is_exact(ip_ir *ir)
+{
+    bool is_open = false;
+    for (int k = 0; k < ir->n_stages && !is_open; k++) {
+        const ip_stage *s = ir->stages[k];
+        is_open = s->kind == IP_STAGE_OPAQUE || (s->kind == IP_STAGE_REDUCE && ip_dtype(s->acc_dtype)->is_float &&
+                                                 (s->reduce == IP_REDUCE_SUM || s->reduce == IP_REDUCE_CUSTOM));
+        ip_expr *const parts[] = { s->body, s->init, s->combine, s->finish };
+        for (size_t i = 0; i < sizeof parts / sizeof *parts && !is_open; i++)
+            if (parts[i]) ip_x_walk(ir, parts[i], find_remainder, &is_open);
+    }
+    return !is_open && !ir->failed;
+}
