@@ -329,6 +329,12 @@ static const shape shapes[] = {
       IMGPAR_U8, 3, 395, 11, 0 },
     { "t = cast(reshape(cumsum(make(256, 1, x * 300), axis=1), [256]) % 65521, u16)\nboxblur(take(t, $1), 3)",
       IMGPAR_U8, 1, 61, 37, 0 },
+    /* whose ends are no whole vectors */
+    { "t = cast(reshape(cumsum(make(1001, 1, x), axis=1), [1001]) % 251, u8)\ntake(t, clamp(cast($1, i32) * 4, 0, "
+      "1000))",
+      IMGPAR_U8, 2, 111, 11, 0 },
+    { "t = cast(reshape(cumsum(make(130, 1, x), axis=1), [130]) % 251, u8)\ntake(t, clamp($1, 3, 129))", IMGPAR_U8, 1,
+      150, 11, 0 },
     /* whose indices are copies of what is kept */
     { "t = cast(reshape(cumsum(make(256, 1, x), axis=1), [256]) % 251, u8)\ng = boxblur($1, 3)\n"
       "boxblur(take(t, repeat(g, 4, axis=2)), 3) + repeat(boxblur(g, 3), 4, axis=2)",

@@ -7,6 +7,11 @@
  * vector and puts each element into one, which takes longer than the lookup. So a block of the row is made by two
  * loops: one of vectors, which makes the indices, as narrow as they are, and one that reads an index and its element
  * and stores that.
+ *
+ * Note [Tables in registers]
+ * A table of few bytes fits into vectors, of which some processors take elements by their indices, for 64 of them at
+ * once: shaders/lookup.cl, where 256 bytes, or 1024 by indices of 16 bits, are held. It makes what it can of a block,
+ * the loop of lookups the rest.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
@@ -40,9 +45,24 @@ static void look_up(ip_emit *e, const ip_columns *c, const char *indices, const 
         ip_emit_store(e, c->stage, c->target, ip_text(e->ir, "%s + k + %d", first, k), names[k]);
 }
 
-static void look_up_block(ip_emit *e, const ip_columns *c, const char *indices, const char *first, const char *n)
+/* Calls what has tables in registers; how many elements of a block of n it has made. */
+static const char *call_look_up(ip_emit *e, const ip_columns *c, const char *indices, const ip_stage *index,
+                                const char *first, const char *n)
 {
-    const char *const from[] = { "0", ip_text(e->ir, "%s - %s %% %d", n, n, AT_ONCE) }, *const to[] = { from[1], n };
+    if (ip_dtype(c->stage->dtype)->size_bytes != 1 || !ip_emit_calls_helpers(e)) return "0";
+    const char *rest = ip_text(e->ir, "rest%d", e->n_values++);
+    e->kernel->helpers |= 1u << IP_HELPERS_LOOKUP;
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", rest,
+             ip_text(e->ir, "ip_look_up_%s((__global uchar *)(%s + %s), %s, %s, (__global const uchar *)%s, %s)",
+                     ip_cl_type(index->dtype), c->target, first, indices, n, ip_emit_row_pointer(e, c->body),
+                     ip_emit_dim(e, c->body->source, 2)));
+    return rest;
+}
+
+static void look_up_block(ip_emit *e, const ip_columns *c, const char *indices, const char *made, const char *first,
+                          const char *n)
+{
+    const char *const from[] = { made, ip_text(e->ir, "%s - %s %% %d", n, n, AT_ONCE) }, *const to[] = { from[1], n };
     for (int rest = 0; rest < 2; rest++) {
         ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", from[rest], to[rest]);
         loop->d = ip_text(e->ir, "%d", rest ? 1 : AT_ONCE);
@@ -73,6 +93,7 @@ void ip_emit_lookup_row(ip_emit *e, const ip_columns *c)
                                         .to = end,
                                         .first = ip_text(e->ir, "%s * %d", q, e->channels) });
     ip_s_add(e->ir, e->block, IP_S_LET, "int", n, ip_text(e->ir, "(%s - %s) * %d", end, q, e->channels));
-    look_up_block(e, c, indices, ip_text(e->ir, "%s * %d", q, e->channels), n);
+    const char *first = ip_text(e->ir, "%s * %d", q, e->channels);
+    look_up_block(e, c, indices, call_look_up(e, c, indices, &index, first, n), first, n);
     ip_emit_leave(e, mark);
 }

@@ -226,7 +226,8 @@ static bool is_full(const fusing *f, const ip_kernel *kernel, const ip_stage *s)
  * Note [Whole rows]
  * What is read at computed columns of an element's own row can be kept, too, a whole row at a time: the rows that a
  * resize has made are of another width than those it makes of them. Strips are then not cut along x, so there must be
- * rows enough to keep all units busy. Rows of another height are those of a stage that is read at computed rows
+ * rows enough to keep all units busy; or so little in all, as in the small levels of a pyramid, that another kernel
+ * would take longer to start. Rows of another height are those of a stage that is read at computed rows
  * (place_paced.c, Note [Paces]), or of what that one reads. Rows of which less than half is read are not: to compute
  * them whole would be dearer than to write and read the box.
  */

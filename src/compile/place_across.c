@@ -87,9 +87,10 @@ int ip_rows_at_once(const ip_stage *s)
 
 bool ip_may_keep_rows(const ip_kernel *kernel, int64_t columns)
 {
-    enum { MOST_COLUMNS = 1 << 20 };
-    return kernel->domain[0] * kernel->domain[1] >= IP_LEAST_ROWS && kernel->domain[2] <= MOST_COLUMNS &&
-           columns <= MOST_COLUMNS;
+    enum { MOST_COLUMNS = 1 << 20, LITTLE = 1 << 11 };
+    int64_t rows = kernel->domain[0] * kernel->domain[1];
+    bool is_little = rows * (kernel->domain[2] > columns ? kernel->domain[2] : columns) <= LITTLE;
+    return (rows >= IP_LEAST_ROWS || is_little) && kernel->domain[2] <= MOST_COLUMNS && columns <= MOST_COLUMNS;
 }
 
 static void find_table(ip_expr *x, void *user)

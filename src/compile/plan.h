@@ -228,6 +228,7 @@ typedef enum ip_helpers {
     IP_HELPERS_FUNCTIONS,
     IP_HELPERS_WEIGH,
     IP_HELPERS_STRETCH,
+    IP_HELPERS_LOOKUP,
     IP_N_HELPERS
 } ip_helpers;
 

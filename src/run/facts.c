@@ -197,6 +197,15 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
     return IMGPAR_OK;
 }
 
+static bool permutes_bytes(void)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi");
+#else
+    return false;
+#endif
+}
+
 imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_facts *facts, ip_error *err)
 {
     imgpar_device *info = &facts->info;
@@ -223,6 +232,7 @@ imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_
     info->kind = row->name;
     facts->is_pocl = ip_text_has(info->platform, "Portable Computing Language");
     facts->works_in_host_memory = facts->is_pocl && facts->kind == IP_DEVICE_CPU && info->has_unified_memory;
+    facts->permutes_bytes = facts->works_in_host_memory && permutes_bytes();
     facts->is_nvidia = ip_text_has(info->platform, "NVIDIA");
     facts->work_items_per_launch = (size_t)(info->compute_units ? info->compute_units : 1) * row->items_per_unit;
     facts->local_size = row->local_size;

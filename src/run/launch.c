@@ -55,7 +55,7 @@ void ip_runner_late_compile(const ip_runner *r, const char *name, double began_m
 /* What a kernel's program is built from. */
 typedef struct program_text {
     ip_str source; /* failed: without memory */
-    char options[64];
+    char options[96];
 } program_text;
 
 static program_text text_of(const ip_device *device, const ip_kernel *k)
@@ -64,6 +64,7 @@ static program_text text_of(const ip_device *device, const ip_kernel *k)
         [IP_HELPERS_FUNCTIONS] = "functions",
         [IP_HELPERS_WEIGH] = "weigh",
         [IP_HELPERS_STRETCH] = "stretch",
+        [IP_HELPERS_LOOKUP] = "lookup",
     };
     program_text t = { .source = IP_STR_INIT };
     ip_str_append(&t.source, ip_shader_text("helpers"));
@@ -73,9 +74,10 @@ static program_text text_of(const ip_device *device, const ip_kernel *k)
     ip_str_append(&t.source, k->source);
     bool in_groups = k->schedule == IP_SCHEDULE_TILES && k->n_folds > 0;
     bool has_sub_groups = ip_device_facts_of(device)->has_sub_groups;
-    snprintf(t.options, sizeof t.options, "%s%s%s%s", k->uses_f64 ? "-DIP_F64" : "",
+    bool permutes = k->helpers >> IP_HELPERS_LOOKUP & 1 && ip_device_facts_of(device)->permutes_bytes;
+    snprintf(t.options, sizeof t.options, "%s%s%s%s%s", k->uses_f64 ? "-DIP_F64" : "",
              k->n_checks > 0 ? " -DIP_CHECK" : "", in_groups ? " -DIP_GROUPS" : "",
-             in_groups && has_sub_groups ? " -DIP_SUB_GROUPS" : "");
+             in_groups && has_sub_groups ? " -DIP_SUB_GROUPS" : "", permutes ? " -DIP_PERMUTES_BYTES" : "");
     return t;
 }
 
