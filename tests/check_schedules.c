@@ -167,6 +167,12 @@ static const shape shapes[] = {
     /* a luminance and its neighbours */
     { "g = recomb($1, [0.299 0.587 0.114])\n2 * g - g[-1, 0] * 0.5 - g[1, 0] * 0.5", IMGPAR_F32, 3, 61, 37, 1e-4 },
     { "g = recomb($1, [0.2 0.3 0.5])\nblur(g, 2) + reverse(g, axis=0)", IMGPAR_F32, 3, 61, 37, 1e-4 },
+    /* pixels at computed places: blocks inside and at the edges, with the next pixel, the one before and neither */
+    { "rotate($1, 20)", IMGPAR_U8, 3, 301, 67, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1, filter=linear, border=reflect)", IMGPAR_U16, 3, 301, 67, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1)", IMGPAR_U8, 3, 301, 67, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 3, filter=linear, border=constant, cval=9)", IMGPAR_F32, 4, 301,
+      67, 0 },
     /* positions that follow from the row and from the column: passes, in floats and in lanes, beyond the edges, of what
      * is made at its reader's pace */
     { "make(122, 74, at($1, y / 2, x / 2, filter=linear), channels=3)", IMGPAR_U8, 3, 61, 37, 0 },

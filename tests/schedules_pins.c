@@ -319,6 +319,12 @@ const pin pins[] = {
       1,
       "vload4(0, |makes   at by pixels at computed columns|of at: vertical pass",
       "floor(" },
+    { "blocks of pixels at computed places are made as lanes where none lies beyond the edges",
+      "rows",
+      { "rotate($1, 20)", IMGPAR_U8, 3, 301, 67, 0 },
+      1,
+      "vload4(0, |makes   at by pixels at computed places|if (!outside",
+      NULL },
     { "pixels that are blended with computed columns are made once, also where each channel is divided by alpha",
       "rows",
       { "fn alpha(a) = slice(a, [3], [4], axis=2)\n"

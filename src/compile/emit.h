@@ -34,6 +34,8 @@ typedef struct ip_emit {
     bool is_within;   /* columns beside the element's own are inside: place_copies.c, Note [Reading in place] */
     const char *far;  /* the variable that notes far angles, where functions of near ones are called: emit_row.c, Note
                         [Far angles] */
+    ip_expr *lanes;   /* what the lanes of a pixel are computed for, where its rows have no room behind their ends;
+                         else NULL: emit_lanes.c, Note [Pixels without room] */
     bool is_short;    /* the row is likely to be: its vectors are loops over their lanes */
     const int64_t *domain; /* of the stage being computed */
     int channels;          /* the same */
@@ -149,6 +151,16 @@ void ip_emit_declare_paces(ip_emit *e);
 
 /* Pixels made of others at computed columns (emit_lanes.c). */
 void ip_emit_lanes_row(ip_emit *e, const ip_columns *columns);
+/* Values of n expressions for each pixel of a block, which begins at p, as arrays. */
+typedef struct ip_named {
+    ip_expr *const *of;
+    const char *const *arrays;
+    int n;
+} ip_named;
+/* Pixels p to p + n, at most `most`, as channels in lanes; what is named has been computed. */
+void ip_emit_lanes_block(ip_emit *e, const ip_columns *columns, int most, const ip_named *named);
+/* Pixels made of others at computed rows and columns (emit_places.c). */
+void ip_emit_places_row(ip_emit *e, const ip_columns *columns);
 
 /* Pixels of a row that lie `by` elements apart, the first at `from`; n of them go to `to`, side by side. */
 typedef struct ip_taking {

@@ -104,6 +104,65 @@ static const char *pixel_of(ip_emit *e, const ip_expr *load)
                    (long long)by->i * e->channels);
 }
 
+/*
+ * Note [Pixels without room]
+ * The fourth lane of a pixel of three channels is read behind it, where only rows that are kept are sure to have
+ * something. Of other rows it is the next pixel's, if that is read, too. If the pixel before is, all lanes are read one
+ * element earlier, and turned. Else channels are read one by one.
+ */
+typedef struct beside_check {
+    const ip_expr *load;
+    bool is_before, is_behind;
+} beside_check;
+
+static const ip_expr *column_and_number(const ip_expr *column, int64_t *by)
+{
+    bool is_sum = column->op == IP_X_ADD && column->arg[1]->op == IP_X_CONST;
+    *by = is_sum ? column->arg[1]->i : 0;
+    return is_sum ? column->arg[0] : column;
+}
+
+static void look_beside(ip_expr *x, void *user)
+{
+    beside_check *c = user;
+    int64_t by, own;
+    if (x->op != IP_X_LOAD || x->source != c->load->source || x->border != c->load->border) return;
+    if (x->arg[0] != c->load->arg[0] || x->arg[1] != c->load->arg[1] || x->arg[3] != c->load->arg[3]) return;
+    if (column_and_number(x->arg[2], &by) != column_and_number(c->load->arg[2], &own)) return;
+    c->is_before |= by == own - 1;
+    c->is_behind |= by == own + 1;
+}
+
+/* Where the lanes of a pixel are read. */
+typedef enum pixel_room { ROOM_BEHIND, ROOM_BEFORE, NO_ROOM } pixel_room;
+
+static pixel_room room_of(ip_emit *e, const ip_expr *load)
+{
+    const ip_placed *placed = ip_kernel_placed(e->kernel, load->source);
+    beside_check c = { .load = load };
+    if (!e->lanes || e->channels == IP_LANES || (placed && placed->place == IP_PLACE_RING)) return ROOM_BEHIND;
+    ip_x_walk(e->ir, e->lanes, look_beside, &c);
+    return c.is_behind ? ROOM_BEHIND : c.is_before ? ROOM_BEFORE : NO_ROOM;
+}
+
+/* Lanes are turned as floats, where they are made floats: compilers read bytes that are turned in two parts. */
+static bool is_turned_later(ip_emit *e, const ip_expr *x)
+{
+    return x->op == IP_X_CAST && x->dtype == IMGPAR_F32 && x->arg[0]->op == IP_X_LOAD &&
+           room_of(e, x->arg[0]) == ROOM_BEFORE;
+}
+
+static const char *pixel_text(ip_emit *e, const ip_expr *load)
+{
+    const char *pixel = pixel_of(e, load);
+    const pixel_room room = room_of(e, load);
+    if (room == ROOM_BEHIND) return ip_text(e->ir, "vload4(0, %s)", pixel);
+    if (room == ROOM_BEFORE) return ip_text(e->ir, "vload4(0, %s - 1).yzwx", pixel);
+    const char *at = ip_text(e->ir, "at%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global const %s *", ip_cl_type(load->dtype)), at, pixel);
+    return ip_text(e->ir, "(%s)(%s[0], %s[1], %s[2], %s[2])", lanes_type(e, load), at, at, at, at);
+}
+
 /* The lesser or greater; as of scalars, of a number and NaN the number. */
 static const char *extreme(ip_emit *e, const ip_expr *x, const char *a, const char *b)
 {
@@ -137,9 +196,14 @@ static const char *lanes_of(ip_emit *e, ip_expr *x)
     if (ip_is_by_channel(x)) return of_each_channel(e, x);
     const char *name = ip_emit_name_of(e, x), *a[3] = { NULL };
     if (name) return name;
+    if (is_turned_later(e, x)) {
+        name = declared(e, x, ip_text(e->ir, "convert_float4(vload4(0, %s - 1)).yzwx", pixel_of(e, x->arg[0])));
+        ip_emit_name(e, x, name);
+        return name;
+    }
     for (int k = 0; k < x->n_args && x->op != IP_X_LOAD; k++)
         a[k] = lanes_of(e, x->arg[k]);
-    name = declared(e, x, x->op == IP_X_LOAD ? ip_text(e->ir, "vload4(0, %s)", pixel_of(e, x)) : lanes_text(e, x, a));
+    name = declared(e, x, x->op == IP_X_LOAD ? pixel_text(e, x) : lanes_text(e, x, a));
     ip_emit_name(e, x, name);
     return name;
 }
@@ -359,6 +423,21 @@ static void lanes_row(ip_emit *e, const ip_columns *c)
     lanes_loop(e, part, "p", "p + n", made);
     finish_block(e, c, part, made);
     ip_emit_leave(e, mark);
+}
+
+void ip_emit_lanes_block(ip_emit *e, const ip_columns *c, int most, const ip_named *named)
+{
+    const ip_site site = ip_emit_site(e);
+    ip_expr *part = ip_lanes_part(&site, c->body);
+    const char *made = block_of(e, ip_cl_type(part->dtype), most * e->channels);
+    ip_mark mark = { e->block, e->n_trail, e->n_rows };
+    for (int k = 0; k < named->n; k++)
+        ip_emit_name(e, named->of[k], ip_text(e->ir, "%s[x - p]", named->arrays[k]));
+    e->lanes = part;
+    lanes_loop(e, part, "p", "p + n", made);
+    e->lanes = NULL;
+    ip_emit_leave(e, mark);
+    finish_block(e, c, part, made);
 }
 
 /* ---- even steps ------------------------------------------------------------------------------ */

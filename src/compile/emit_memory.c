@@ -41,6 +41,20 @@ static const char *inside_index(ip_emit *e, const ip_expr *load, int dim, const 
     return name;
 }
 
+static struct ip_row *row_of(ip_emit *e, const ip_expr *load);
+
+/* Of rows that pixels read for themselves, the pointer to the one that is so many below another; NULL: it is none. */
+static const char *row_below(ip_emit *e, const ip_expr *load)
+{
+    const ip_expr *y = load->arg[1];
+    bool is_sum = y->op == IP_X_ADD && y->arg[1]->op == IP_X_CONST && load->border == IP_BORDER_NONE;
+    if (!e->lanes || !is_sum) return NULL;
+    ip_expr other = *load;
+    other.arg[1] = y->arg[0];
+    return ip_text(e->ir, "%s + %lld * (long)%s", row_of(e, &other)->pointer, (long long)y->arg[1]->i,
+                   ip_emit_slot(e, IP_SLOT_PITCH, 0, load->source, NULL));
+}
+
 /* Declares a pointer to the row that load reads, and for CONSTANT a flag; found again while in scope. */
 static struct ip_row *row_of(ip_emit *e, const ip_expr *load)
 {
@@ -71,8 +85,10 @@ static struct ip_row *row_of(ip_emit *e, const ip_expr *load)
                  ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s),
                          is_endless ? ip_text(e->ir, "(%s + %d)", y, ip_emit_ring_bias(placed)) : y, placed->rows,
                          ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL)));
-    else
-        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer, ip_emit_buffer_row(e, s, z, y));
+    else {
+        const char *below = row_below(e, load);
+        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer, below ? below : ip_emit_buffer_row(e, s, z, y));
+    }
     if (inside) {
         const char *flag = ip_text(e->ir, "q%d", e->n_values++);
         ip_s_add(e->ir, e->block, IP_S_LET, "int", flag, inside);

@@ -443,7 +443,7 @@ static row_loop *const loops[IP_N_LOOPS] = {
     [IP_LOOP_PIXELS] = make_pixels,         [IP_LOOP_FLAT] = make_flat,
     [IP_LOOP_LANES] = ip_emit_lanes_row,    [IP_LOOP_WINDOWS] = ip_emit_windows_row,
     [IP_LOOP_REPEATS] = ip_emit_repeat_row, [IP_LOOP_PICKS] = ip_emit_pick_row,
-    [IP_LOOP_LOOKUPS] = ip_emit_lookup_row,
+    [IP_LOOP_LOOKUPS] = ip_emit_lookup_row, [IP_LOOP_PLACES] = ip_emit_places_row,
 };
 
 static void emit_columns(ip_emit *e, const ip_placed *p, const ip_segment *segment, ip_columns c, const char *row,

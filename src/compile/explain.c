@@ -117,6 +117,7 @@ static void note_ways(const ip_segment *segment, ways *w)
         [IP_LOOP_RUNNING] = "running sums",
         [IP_LOOP_WINDOWS] = "windows of a block at a time",
         [IP_LOOP_LANES] = "pixels at computed columns",
+        [IP_LOOP_PLACES] = "pixels at computed places",
         [IP_LOOP_LOOKUPS] = "lookups of a block at a time",
     };
     for (int k = 0; segment && segment->cut && k < 2; k++)

@@ -129,7 +129,7 @@ int64_t ip_even_step(const ip_site *site, ip_expr *body)
     return c.fits && c.step >= 2 && c.step <= IP_MOST_STEP ? c.step : 0;
 }
 
-bool ip_fits_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored)
+static lane_check check_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored)
 {
     bool may = site->options->pragmas && !site->options->checks && site->channels >= LEAST_CHANNELS &&
                site->channels <= IP_LANES && stored == body->dtype;
@@ -137,5 +137,17 @@ bool ip_fits_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored)
     ip_expr *part = ip_lanes_part(site, body);
     c.fits = may && is_number(part);
     if (c.fits) ip_x_descend(site->ir, part, check, &c);
-    return c.fits && c.gathers && (c.is_kept || ip_even_step(site, body)) && !site->ir->failed;
+    c.fits = c.fits && c.gathers && !site->ir->failed;
+    return c;
+}
+
+bool ip_are_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored)
+{
+    return check_lanes(site, body, stored).fits;
+}
+
+bool ip_fits_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored)
+{
+    const lane_check c = check_lanes(site, body, stored);
+    return c.fits && (c.is_kept || ip_even_step(site, body));
 }

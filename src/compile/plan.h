@@ -44,8 +44,8 @@ typedef struct ip_pace {
 } ip_pace;
 
 /* What makes columns of a row (segments.c): every n-th pixel of another row, pixels that are repeated, sums carried
- * along, windows folded for a block at a time, a flat loop over x and channels, channels as lanes, or pixel by
- * pixel. */
+ * along, windows folded for a block at a time, a flat loop over x and channels, channels as lanes, the same at
+ * computed rows and columns, or pixel by pixel. */
 typedef enum ip_row_loop {
     IP_LOOP_PICKS,
     IP_LOOP_REPEATS,
@@ -53,6 +53,7 @@ typedef enum ip_row_loop {
     IP_LOOP_WINDOWS,
     IP_LOOP_FLAT,
     IP_LOOP_LANES,
+    IP_LOOP_PLACES,
     IP_LOOP_LOOKUPS,
     IP_LOOP_PIXELS,
     IP_N_LOOPS

@@ -43,7 +43,8 @@ static ip_row_loop choose_loop(const ip_site *site, const ip_placed *p, ip_expr 
     if (folds_windows(site, body, stored)) return IP_LOOP_WINDOWS;
     if (ip_fits_lookup(site, body, stored)) return IP_LOOP_LOOKUPS;
     if (is_flat) return IP_LOOP_FLAT;
-    return ip_fits_lanes(site, body, stored) ? IP_LOOP_LANES : IP_LOOP_PIXELS;
+    if (ip_fits_lanes(site, body, stored)) return IP_LOOP_LANES;
+    return ip_fits_places(site, body, stored) ? IP_LOOP_PLACES : IP_LOOP_PIXELS;
 }
 
 /* The idiom that makes what it can of columns of that body; NULL: none does. */

@@ -47,6 +47,11 @@ bool ip_fits_repeat(const ip_site *site, ip_expr *body, imgpar_dtype stored);
 bool ip_fits_lookup(const ip_site *site, ip_expr *body, imgpar_dtype stored);
 /* Whether it is made of pixels at computed columns, whose channels are lanes (lanes.c). */
 bool ip_fits_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored);
+/* The same of rows that are not kept, too: their loads may not read behind a pixel. */
+bool ip_are_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored);
+/* Whether it is made of pixels at computed rows and columns, within a border (emit_places.c, Note [Pixels at computed
+ * places]). */
+bool ip_fits_places(const ip_site *site, ip_expr *body, imgpar_dtype stored);
 /* Whether the channel's number alone tells it: lane by lane, it is written out. */
 static inline bool ip_is_by_channel(const ip_expr *x) { return x->uses == IP_USES_C && x->op != IP_X_LOAD; }
 /* The part of such a body that is computed as lanes: the rest is made of it and of what is the same for all

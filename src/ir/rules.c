@@ -304,11 +304,19 @@ static ip_expr *saturate_truncated(ip_ir *ir, const ip_expr *x)
     return is_small && is_truncated(a) && is_in_range(a, x->dtype) ? ip_x_cast(ir, x->dtype, a->arg[0]) : NULL;
 }
 
+/* Rounded, or limited to whole numbers after that. */
+static bool is_whole_float(const ip_expr *x)
+{
+    if (x->op == IP_X_MIN || x->op == IP_X_MAX)
+        return is_float(x) && is_whole_float(x->arg[0]) && is_whole_float(x->arg[1]);
+    return is_rounded(x) || (x->op == IP_X_CONST && is_float(x) && x->f == floor(x->f));
+}
+
 static ip_expr *saturate_rounded(ip_ir *ir, const ip_expr *x)
 {
     ip_expr *a = x->arg[0];
     bool is_small = ip_dtype(x->dtype)->size_bytes < 8;
-    return is_small && is_rounded(a) && is_in_range(a, x->dtype) ? ip_x_cast(ir, x->dtype, a) : NULL;
+    return is_small && is_whole_float(a) && is_in_range(a, x->dtype) ? ip_x_cast(ir, x->dtype, a) : NULL;
 }
 
 /* The maximum is taken first: what a cast gives beyond the range is not defined. f32 holds maxima of 16 bits, and casts
@@ -374,7 +382,8 @@ static const struct rule {
     { IP_X_CAST, cast_twice, "b(a(x)) -> b(x) where a and b hold x exactly" },
     { IP_X_SATURATE, saturate_whole, "saturate(x) -> cast(x) where x is an integer in range" },
     { IP_X_SATURATE, saturate_truncated, "saturate(trunc(x)) -> cast(x) where it is in range; floor where x >= 0" },
-    { IP_X_SATURATE, saturate_rounded, "saturate(floor(x)) -> cast(floor(x)) where it is in range; ceil, rint, trunc" },
+    { IP_X_SATURATE, saturate_rounded,
+      "saturate(floor(x)) -> cast(floor(x)) where it is in range; ceil, rint, trunc; limited" },
     { IP_X_SATURATE, saturate_from_above, "saturate(floor(x)) -> cast(min(x, maximum)) where x >= 0; trunc" },
     { IP_X_SATURATE, saturate_of_cast, "saturate(float(i)) -> saturate(i) where the float is exact" },
 };

@@ -213,7 +213,8 @@ static bool run_warp(bench_task *t)
     double places[] = { c,  s, middle_x - c * middle_x - s * middle_y, /* x */
                         -s, c, middle_y + s * middle_x - c * middle_y };
     CvMat in = input(t, 0), out = output(t), matrix = over(places, 3, 2, CV_64F, 1);
-    cvWarpAffine(&in, &out, &matrix, CV_INTER_LINEAR | CV_WARP_INVERSE_MAP, (CvScalar){ { 0 } });
+    cvWarpAffine(&in, &out, &matrix, CV_INTER_LINEAR | CV_WARP_INVERSE_MAP | CV_WARP_FILL_OUTLIERS,
+                 (CvScalar){ { 0 } });
     return true;
 }
 
