@@ -4,8 +4,9 @@
  * use them are vectorised; PoCL's own work on one number at a time. They are the one definition of these functions:
  * kernels include this file on devices that use it (run/context.c says which), and the interpreter includes it as C
  * (run/ref_loops_float.def), so both give the same bytes. Those of f32 compute in double, in which a few terms of a
- * series are enough for a float's last place: they are within 1 unit in the last place. Those of f64 carry what
- * rounding takes from their argument's reduction along (ip_pair): within 3 units, erf and erfc within 6.
+ * series are enough for a float's last place, the cube root in float: they are within 1 unit in the last place. Those
+ * of f64 carry what rounding takes from their argument's reduction along (ip_pair): within 3 units, erf and erfc
+ * within 6.
  *
  * Only + - * / fma() sqrt() and fabs() are used, all of which are correctly rounded wherever there are doubles. They
  * are inlined wherever they stand: a loop that calls one, which compilers prefer where it stands several times, is not
@@ -14,6 +15,7 @@
 #ifndef IP_HOST
 typedef long ip_long;
 #define IP_TABLE __constant
+#define IP_FMAF fma
 #endif
 #define IP_INLINE static inline __attribute__((always_inline))
 
@@ -100,17 +102,45 @@ IP_INLINE double ip_exp_double(double x)
     return series * ip_power_of_two((int)k);
 }
 
+/*
+ * log2(x) for positive finite x = 2^k m, m from sqrt(1/2) to sqrt(2): of (m - 1) / (m + 1), by the polynomial that is
+ * nearest to the series; what is left is below 2^-37 of the sum. Floats are taken apart before they become doubles,
+ * twice as many of which a vector holds.
+ */
+IP_INLINE double ip_log2_of_float(float x)
+{
+    const int is_subnormal = x < 0x1p-126f;
+    const int bits = as_int(is_subnormal ? x * 0x1p24f : x), k = (bits - 0x3f3504f3) >> 23;
+    const double m = (double)as_float(bits - (int)((unsigned)k << 23)), s = (m - 1) / (m + 1), z = s * s;
+    const double p =
+        fma(fma(fma(fma(0.3407120415619086, z, 0.41167376623771059), z, 0.57708356600486586), z, 0.96179667345154847),
+            z, 2.885390081789987);
+    return fma(s, p, (double)(is_subnormal ? k - 24 : k));
+}
+
+/* 2^x for |x| <= 1000, by the polynomial of what x is from a whole number; what is left is below 2^-34. */
+IP_INLINE double ip_exp2_double(double x)
+{
+    const double shifted = x + 0x1.8p52, r = x - (shifted - 0x1.8p52);
+    const double high = fma(fma(fma(1.5303700711365694e-5, r, 0.00015469729214118297), r, 0.0013333478473685415), r,
+                            0.0096180256133180342);
+    const double y =
+        fma(fma(fma(fma(high, r, 0.055504109063258666), r, 0.24022651213498093), r, 0.69314718055683241), r,
+            0.99999999995956175);
+    return as_double((ip_long)((unsigned long)as_long(y) + ((unsigned long)as_long(shifted) << 52)));
+}
+
 IP_INLINE float ip_exp(float x)
 {
     /* beyond 160 floats have ended */
-    const float y = (float)ip_exp_double((double)(x > 160 ? 160 : x > -160 ? x : -160));
+    const float y = (float)ip_exp2_double((double)(x > 160 ? 160 : x > -160 ? x : -160) * 1.4426950408889634);
     return x == x ? y : x;
 }
 
 IP_INLINE float ip_exp2(float x)
 {
     /* beyond 230 floats have ended */
-    const float y = (float)ip_exp_double((double)(x > 230 ? 230 : x > -230 ? x : -230) * 0.6931471805599453);
+    const float y = (float)ip_exp2_double((double)(x > 230 ? 230 : x > -230 ? x : -230));
     return x == x ? y : x;
 }
 
@@ -124,16 +154,16 @@ IP_INLINE float ip_expm1(float x)
     return x == x ? y : x;
 }
 
-/* log(x) / log(base) with unit = 1 / log(base). */
+/* log(x) / log(base) with unit = log(2) / log(base). */
 IP_INLINE float ip_log_of(float x, double unit)
 {
-    const float y = (float)(ip_log_double((double)(x > 0 ? x : 1)) * unit);
+    const float y = (float)(ip_log2_of_float((x > 0) & (x < INFINITY) ? x : 1) * unit);
     const float least = x == 0 ? -INFINITY : NAN;
     return x > 0 ? (x < INFINITY ? y : x) : least;
 }
-IP_INLINE float ip_log(float x) { return ip_log_of(x, 1); }
-IP_INLINE float ip_log2(float x) { return ip_log_of(x, 1.4426950408889634); }
-IP_INLINE float ip_log10(float x) { return ip_log_of(x, 0.4342944819032518); }
+IP_INLINE float ip_log(float x) { return ip_log_of(x, 0.6931471805599453); }
+IP_INLINE float ip_log2(float x) { return ip_log_of(x, 1); }
+IP_INLINE float ip_log10(float x) { return ip_log_of(x, 0.3010299956639812); }
 
 IP_INLINE float ip_log1p(float x)
 {
@@ -144,11 +174,24 @@ IP_INLINE float ip_log1p(float x)
 
 IP_INLINE float ip_rsqrt(float x) { return (float)(1 / sqrt((double)x)); }
 
+/*
+ * The inverse root y, first from a third of the bits, within 5%, then by what is left, h = 1 - x y^3: y times three
+ * and two terms of the series of (1 - h)^(-1/3). The root is x y^2, of which what is left is known to twice a float's
+ * digits.
+ */
 IP_INLINE float ip_cbrt(float x)
 {
-    const float a = fabs(x);
-    const int is_usual = (a > 0) & (a < INFINITY);
-    const float size = (float)ip_exp_double(ip_log_double((double)(is_usual ? a : 1)) * (1.0 / 3));
+    const float a = (float)fabs(x);
+    const int is_usual = (a > 0) & (a < INFINITY), is_small = a < 0x1p-80f;
+    const float b = is_usual ? is_small ? a * 0x1p48f : a : 1;
+    const float first = as_float(0x54a21d2a - (int)((float)as_int(b) * 0.333333343f));
+    const float h = IP_FMAF(-b * first, first * first, 1.0f), step = first * h;
+    const float second = IP_FMAF(step, IP_FMAF(IP_FMAF(0.172839507f, h, 0.222222224f), h, 0.333333343f), first);
+    const float rest = IP_FMAF(-b * second, second * second, 1.0f);
+    const float y = IP_FMAF(second * rest, IP_FMAF(0.222222224f, rest, 0.333333343f), second);
+    const float square = y * y, t = b * square, power = t * t, low = IP_FMAF(t, t, -power);
+    const float left = IP_FMAF(low, t, IP_FMAF(power, t, -b));
+    const float root = IP_FMAF(-left, square * 0.333333343f, t), size = is_small ? root * 0x1p-16f : root;
     return is_usual ? x < 0 ? -size : size : x;
 }
 
@@ -156,8 +199,8 @@ IP_INLINE float ip_cbrt(float x)
 IP_INLINE float ip_pow_fraction(float x, float y)
 {
     const float a = fabs(x);
-    const double t = y * ip_log_double((double)((a > 0) & (a < INFINITY) ? a : 1)); /* beyond 160 floats have ended */
-    const float size = (float)ip_exp_double(t > 160 ? 160 : t > -160 ? t : -160);
+    const double t = y * ip_log2_of_float((a > 0) & (a < INFINITY) ? a : 1); /* beyond 230 floats have ended */
+    const float size = (float)ip_exp2_double(t > 230 ? 230 : t > -230 ? t : -230);
     const float rest = x < 0 ? NAN : size;
     return a == 0 ? 0 : a == INFINITY ? INFINITY : x == x ? rest : x;
 }
@@ -169,10 +212,10 @@ IP_INLINE float ip_pow_fraction(float x, float y)
 static inline float ip_pow(float x, float y)
 {
     const float a = fabs(x);
-    const double l = a == 0 ? -INFINITY : a < INFINITY ? ip_log_double((double)(a > 0 ? a : 1)) : INFINITY;
-    /* beyond 160 floats have ended; NaN where 0 and infinity meet, which are told apart below */
+    const double l = a == 0 ? -INFINITY : a < INFINITY ? ip_log2_of_float(a > 0 ? a : 1) : INFINITY;
+    /* beyond 230 floats have ended; NaN where 0 and infinity meet, which are told apart below */
     const double t = y * l;
-    const float size = (float)ip_exp_double(t > 160 ? 160 : t > -160 ? t : -160);
+    const float size = (float)ip_exp2_double(t > 230 ? 230 : t > -230 ? t : -230);
     const int is_whole = ip_is_whole((double)y), is_odd = is_whole & !ip_is_whole((double)y * 0.5);
     const int is_negative = as_int(x) < 0;
     const float with_sign = is_negative & is_odd ? -size : size;
