@@ -126,6 +126,14 @@ const pin pins[] = {
       2,
       "ushort at|= ip_look_up_ushort(|by lookups of a block at a time",
       "ip_replicate" },
+    { "small tables are made once, and looked up",
+      "rows",
+      { "t = reshape(cumsum(cast(histogram($1), i32), axis=1), [256])\n"
+        "take(cast(select(t > 900, t % 200 + 3, x), u8), $1)",
+        IMGPAR_U8, 1, 300, 70, 0 },
+      3,
+      "ip_look_up_uchar(|by lookups of a block at a time",
+      NULL },
     { "indices of lookups are made in memory of the work-item, where no helper stores",
       "rows",
       { "t = cast(reshape(cumsum(make(256, 1, x), axis=1), [256]) % 251, u8)\ng = boxblur($1, 3)\n"

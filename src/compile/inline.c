@@ -32,6 +32,8 @@ enum {
     FLAT_SIZE = 200 /* looked through once for every load */,
     MAX_LOADS = 100 /* of a stage that others went into: compilers compare all reads of a loop with each other */,
     FEW_LOADS = 4 /* as quick as to keep a row and to read it twice */,
+    LOOKED_UP = 4 /* operations of an element of a table that is worth a kernel */,
+    SHARE = 64 /* elements of what is looked up in it, a table's element */,
     FEW_NEIGHBOURS = 9 /* of 3 x 3: sums of three products of gradients take 2 to 8 % less CPU time */
 };
 
@@ -354,6 +356,23 @@ static bool is_kept_level(const inlining *in, const ip_expr *load)
            in->n_readers[p->body->source->id] == 1;
 }
 
+static void find_read(ip_expr *x, void *user)
+{
+    *(bool *)user |= x->op == IP_X_LOAD && x->source->kind != IP_STAGE_TABLE && (x->uses & IP_USES_COORDS);
+}
+
+/* Whether p is a small table that is looked up at places that are read: it is made once, whatever little an element
+ * costs, and its reader is left with lookups (emit_lookup.c, Note [Lookups in blocks]). */
+static bool is_looked_up(const inlining *in, const ip_expr *load)
+{
+    const ip_stage *p = load->source;
+    bool is_read = false;
+    if (in->size[p->id] < LOOKED_UP || ip_dims_count(p->dims) * SHARE > ip_dims_count(ip_stage_domain(in->reader)))
+        return false;
+    ip_x_walk(in->ir, load->arg[2], find_read, &is_read);
+    return is_read && in->options->fuse && p->dims[0] * p->dims[1] * p->dims[3] == 1;
+}
+
 static bool may_inline(inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
@@ -374,7 +393,7 @@ static bool may_inline(inlining *in, const ip_expr *load)
     if (is_kept_mix(in, load)) return false;
     if (in->has_neighbours_read[p->id] && p->body->op != IP_X_LOAD && !is_pointwise(in->ir, p)) return false;
     if (reads_own_place(load, in->reader)) return true;
-    if (is_dearer_elsewhere(in, load)) return false;
+    if (is_dearer_elsewhere(in, load) || is_looked_up(in, load)) return false;
     return load->border == IP_BORDER_NONE && in->size[p->id] <= COST && is_pointwise(in->ir, p);
 }
 
