@@ -243,11 +243,20 @@ ip_outside ip_lower_outside(ip_lower *l)
     return (ip_outside){ .colour = f == IMGPAR_F32 ? (double)(float)product : product, .alpha = cval };
 }
 
+/* Zero is written out: arguments are never the same, so neighbours that are read in several places, each with a border
+ * of its own, would keep rows from being shared. */
+static ip_expr *number_outside(ip_lower *l, imgpar_dtype dtype, double value)
+{
+    bool is_zero = value == 0 && !signbit(value) && dtype != IMGPAR_BOOL;
+    ip_expr *argument = ip_lower_argument(l, dtype, value);
+    return is_zero ? ip_x_number(l->ir, argument->dtype, 0) : argument;
+}
+
 ip_expr *ip_lower_outside_value(ip_lower *l, imgpar_dtype dtype, ip_outside outside)
 {
-    ip_expr *colour = ip_lower_argument(l, dtype, outside.colour);
+    ip_expr *colour = number_outside(l, dtype, outside.colour);
     if (outside.colour == outside.alpha) return colour;
-    return ip_x_select(l->ir, ip_lower_is_alpha(l), ip_lower_argument(l, dtype, outside.alpha), colour);
+    return ip_x_select(l->ir, ip_lower_is_alpha(l), number_outside(l, dtype, outside.alpha), colour);
 }
 
 /* The element of a stage of those dims, in its own channel or in another one. */
