@@ -279,6 +279,20 @@ START_TEST(words_stop_when_they_are_told)
 }
 END_TEST
 
+/* Dark pixels left of the data: labels, of an axis between two powers of ten, too. */
+START_TEST(a_logarithmic_axis_has_labels_between_powers)
+{
+    rgb p = drawn("plot(linspace(2, 8, 50), log=y, thickness=2)");
+    const spread s = spread_of(&p, FIRST);
+    int n = 0;
+    for (int64_t y = 0; y < p.height * 9 / 10; y++)
+        for (int64_t x = 0; x < (int64_t)(s.x0 * (double)p.width) - 8; x++)
+            n += p.at[3 * (y * p.width + x)] < 100;
+    ck_assert_msg(n > 20, "%d dark pixels", n);
+    free(p.at);
+}
+END_TEST
+
 /* exp is a straight line over a logarithmic axis: in the middle at half of the height. */
 START_TEST(an_axis_may_have_logarithms)
 {
@@ -344,7 +358,8 @@ START_TEST(any_numbers_have_a_picture)
         "plot(zeros([3, 1]), kind=heat)",
         "plot(zeros([4]), kind=scatter)",
         "plot(1 / zeros([4]), kind=heat)",
-        "plot(arange(0, 9), lo=5, hi=2)",
+        "plot(arange(0, 9), lo=5)",
+        "plot(arange(0, 9) + 2e-310, log=y)",
         "plot(arange(0, 9), dx=-2, x0=100)",
         "plot(arange(0, 9, dtype=u8), size=300)",
         "plot(fill(9, 4, 3))",
@@ -364,6 +379,8 @@ static const struct {
     { "plot(zeros([2, 2, 2, 2]))", "plot: a is [2, 2, 2, 2] f32; it must be a vector or a matrix of numbers" },
     { "plot($1, kind=pie)", "plot: kind=pie is not one of line, bars, scatter, heat" },
     { "plot($1, dx=0)", "plot: dx must not be 0" },
+    { "plot($1, lo=5, hi=2)", "plot: lo=5 is not below hi=2" },
+    { "plot($1, lo=2, hi=2)", "plot: lo=2 is not below hi=2" },
     { "plot(zeros([65, 65]))", "plot: a is [65, 65] f32, which has 65 series; 64 are the limit, but of kind=heat" },
     { "plot($1, title=5)", "plot: title must be a text" },
     { "plot(fft($1))", "complex" },
@@ -386,6 +403,7 @@ int main(void)
     tcase_add_loop_test(tc, drawing_stops_when_it_is_told, 0, 4);
     tcase_add_test(tc, words_stop_when_they_are_told);
     tcase_add_test(tc, an_axis_may_have_logarithms);
+    tcase_add_test(tc, a_logarithmic_axis_has_labels_between_powers);
     tcase_add_test(tc, heat_has_a_cell_for_each_element);
     tcase_add_test(tc, words_stand_beside_the_data);
     tcase_add_loop_test(tc, any_numbers_have_a_picture, 0, 17);

@@ -215,13 +215,20 @@ static double place_y(const sheet *s, double v)
 /* ---- axes ---------------------------------------------------------------------------------------- */
 
 typedef struct labels {
-    ip_ticks ticks; /* of logarithms: whole powers of ten */
-    bool is_log;
+    ip_ticks ticks; /* of logarithms: whole powers of ten, or where there is none the numbers themselves */
+    bool is_log, has_numbers;
 } labels;
+
+/* Where tick k is on its axis. */
+static double tick_at(const labels *l, int k)
+{
+    const double v = l->ticks.first + k * l->ticks.step;
+    return l->has_numbers ? log10(v) : v;
+}
 
 static const char *label_text(const labels *l, int k, char *buf)
 {
-    if (!l->is_log) return tick_text(&l->ticks, k, buf);
+    if (!l->is_log || l->has_numbers) return tick_text(&l->ticks, k, buf);
     const double power = l->ticks.first + k * l->ticks.step;
     if (fabs(power) <= 4)
         ip_number_text(power < 0 ? 1 / pow(10, -power) : pow(10, power), buf);
@@ -239,6 +246,10 @@ static labels labels_of(const axis *a, int most)
         l.ticks.step = 1;
         l.ticks.first = ceil(lo - 1e-6);
         l.ticks.n = (int)(floor(hi + 1e-6) - l.ticks.first) + 1;
+    }
+    if (a->is_log && l.ticks.n < 1) { /* less than a decade, between two powers */
+        l.has_numbers = true;
+        l.ticks = ip_ticks_of(pow(10, lo), pow(10, hi), most);
     }
     return l;
 }
@@ -290,14 +301,14 @@ static void draw_axes(sheet *s, const labels *lx, const labels *ly)
     const bool has_grid = s->plot->kind != IP_PLOT_HEAT;
     char text[32];
     for (int k = 0; k < lx->ticks.n; k++) {
-        const double x = floor(place_x(s, lx->ticks.first + k * lx->ticks.step));
+        const double x = floor(place_x(s, tick_at(lx, k)));
         const ip_lettering words = letters(s, label_text(lx, k, text), 1, 0);
         if (has_grid) fill(s, x, a.y0, x + 1, a.y1, &grid);
         fill(s, x, a.y1, x + 1, a.y1 + 4, &ink);
         write_words(s, &words, x + 0.5, a.y1 + gap * 0.7, 0.5, 0);
     }
     for (int k = 0; k < ly->ticks.n; k++) {
-        const double y = floor(fmin(place_y(s, ly->ticks.first + k * ly->ticks.step), a.y1 - 1));
+        const double y = floor(fmin(place_y(s, tick_at(ly, k)), a.y1 - 1));
         const ip_lettering words = letters(s, label_text(ly, k, text), 1, 0);
         if (has_grid) fill(s, a.x0, y, a.x1, y + 1, &grid);
         fill(s, a.x0 - 4, y, a.x0, y + 1, &ink);

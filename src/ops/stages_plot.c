@@ -34,6 +34,8 @@ imgpar_status ip_infer_plot(imgpar_array *node, ip_error *err)
         return ip_fail(err, IMGPAR_E_LIMIT, "plot: a is %s, which has %lld series; %d are the limit, but of kind=heat",
                        ip_type_text(a, text), (long long)n_series, MOST_SERIES);
     if (ip_param_number(node, "dx") == 0) return ip_fail(err, IMGPAR_E_ARGUMENT, "plot: dx must not be 0");
+    const double lo = ip_param_number(node, "lo"), hi = ip_param_number(node, "hi");
+    if (lo >= hi) return ip_fail(err, IMGPAR_E_ARGUMENT, "plot: lo=%g is not below hi=%g", lo, hi);
     node->type =
         (ip_type){ .dtype = IMGPAR_U8,
                    .space = IMGPAR_SPACE_SRGB,
