@@ -360,7 +360,7 @@ const pin pins[] = {
         "b + (1 - slice(b, 3, 4, axis=2)) * at(a, y / 2, x / 2, filter=linear)",
         IMGPAR_F32, 4, 61, 70, 0 },
       1,
-      "vload4(0, |select(|vload16(0, |.s33337777bbbbffff|vstore16(|makes   plus by pixels at computed columns",
+      "vload4(0, |select(|makes   plus by pixels at computed columns",
       "* 4 + 1]" },
     { "a Gaussian of bytes is products of pairs in 16 bits",
       "rows",

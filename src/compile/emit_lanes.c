@@ -14,11 +14,6 @@
  * The sum of a window is a chain of operations, each of which waits for the one before, while a processor could do
  * several. So the windows of four pixels are folded in one loop over their taps. The last pixel stands in for those
  * behind the end of the row.
- *
- * Note [Four pixels a vector]
- * A pixel of four floats is a quarter of the widest vectors. Where little but reading depends on computed columns, four
- * pixels are one vector: each is put into its quarter, and what pixels or channels share is spread by a shuffle. Pixels
- * at the element's own column are read four at a time. The last pixels, less than four, are made as they come.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
@@ -208,132 +203,6 @@ static const char *lanes_of(ip_emit *e, ip_expr *x)
     return name;
 }
 
-/* ---- four pixels a vector -------------------------------------------------------------------- */
-
-enum { PIXELS_A_VECTOR = 4, MOST_WIDE = 64 };
-
-static bool is_shared(const ip_expr *x) { return !(x->uses & (IP_USES_X | IP_USES_C)); }
-
-/* A load of one channel of pixels of as many channels at the element's own column. */
-static bool reads_own_channel(ip_emit *e, const ip_expr *x)
-{
-    return x->op == IP_X_LOAD && x->source->dims[3] == IP_LANES && x->source->dtype == IMGPAR_F32 &&
-           x->border == IP_BORDER_NONE && ip_x_is_coord(x->arg[2], 2) && x->arg[3]->op == IP_X_CONST &&
-           !((x->arg[0]->uses | x->arg[1]->uses) & (IP_USES_X | IP_USES_C)) && x->source->kind != IP_STAGE_TABLE &&
-           !e->options->checks;
-}
-
-static bool is_wide_operation(const ip_expr *x)
-{
-    bool is_sum = x->op == IP_X_ADD || x->op == IP_X_SUB;
-    return x->dtype == IMGPAR_F32 && (is_sum || x->op == IP_X_MUL || x->op == IP_X_DIV || x->op == IP_X_FMA);
-}
-
-static bool fits_wide(const ip_expr *x)
-{
-    if (is_shared(x) || ip_is_by_channel(x)) return true;
-    if (x->op == IP_X_LOAD || !(x->uses & IP_USES_C)) return x->dtype == IMGPAR_F32;
-    bool fits =
-        is_wide_operation(x) || (x->op == IP_X_SELECT && x->dtype == IMGPAR_F32 && !(x->arg[0]->uses & IP_USES_X));
-    for (int k = 0; k < x->n_args && fits; k++)
-        fits = fits_wide(x->arg[k]);
-    return fits;
-}
-
-static const char *wide_type(const ip_expr *x) { return x->dtype == IMGPAR_BOOL ? "int16" : "float16"; }
-
-/* As of pixel `column`; text. */
-static const char *of_pixel(ip_emit *e, ip_expr *x, const char *column, const char *(*print)(ip_emit *, ip_expr *))
-{
-    const char *own = e->coord[2];
-    ip_mark mark = { e->block, e->n_trail, e->n_rows };
-    e->coord[2] = column;
-    const char *text = print(e, x);
-    ip_emit_leave(e, mark);
-    e->coord[2] = own;
-    return text;
-}
-
-static const char *pixel_at(ip_emit *e, ip_expr *load) { return ip_text(e->ir, "vload4(0, %s)", pixel_of(e, load)); }
-
-/* A vector of what print tells of each of the four pixels. */
-static const char *of_each_pixel(ip_emit *e, ip_expr *x, const char *type, const char *(*print)(ip_emit *, ip_expr *))
-{
-    const char *of[PIXELS_A_VECTOR];
-    for (int u = 0; u < PIXELS_A_VECTOR; u++)
-        of[u] = of_pixel(e, x, u ? ip_text(e->ir, "x%d", u) : "x", print);
-    return ip_text(e->ir, "(%s)(%s, %s, %s, %s)", type, of[0], of[1], of[2], of[3]);
-}
-
-static const char *wide_of(ip_emit *e, ip_expr *x);
-
-static const char *wide_load(ip_emit *e, ip_expr *x)
-{
-    static const char *const places[IP_LANES] = { "000044448888cccc", "111155559999dddd", "22226666aaaaeeee",
-                                                  "33337777bbbbffff" };
-    const bool is_own = ip_x_is_coord(x->arg[2], 2), by_channel = x->uses & IP_USES_C;
-    if (by_channel && !is_own) return of_each_pixel(e, x, "float16", pixel_at);
-    const char *pixels = ip_text(e->ir, "vload16(0, %s + (long)x * %d)", ip_emit_row_pointer(e, x), IP_LANES);
-    return by_channel ? pixels : ip_text(e->ir, "%s.s%s", pixels, places[x->arg[3]->i]);
-}
-
-static const char *wide_by_channel(ip_emit *e, ip_expr *x)
-{
-    const char *four = of_each_channel(e, x);
-    return ip_text(e->ir, "(%s)(%s, %s, %s, %s)", wide_type(x), four, four, four, four);
-}
-
-static const char *wide_text(ip_emit *e, ip_expr *x)
-{
-    const char *a[3] = { NULL };
-    if (is_shared(x)) return ip_text(e->ir, "(%s)(%s)", wide_type(x), lane(e, x, ip_emit_value(e, x)));
-    if (ip_is_by_channel(x)) return wide_by_channel(e, x);
-    if ((x->op == IP_X_LOAD && x->uses & IP_USES_C) || reads_own_channel(e, x)) return wide_load(e, x);
-    if (!(x->uses & IP_USES_C) && !is_wide_operation(x))
-        return ip_text(e->ir, "%s.s0000111122223333", of_each_pixel(e, x, "float4", ip_emit_value));
-    for (int k = 0; k < x->n_args; k++)
-        a[k] = wide_of(e, x->arg[k]);
-    return lanes_text(e, x, a);
-}
-
-/* A vector of the channels' values of four pixels, x, x1, x2 and x3. */
-static const char *wide_of(ip_emit *e, ip_expr *x)
-{
-    const char *name = x->uses & IP_USES_C ? ip_emit_name_of(e, x) : NULL;
-    if (name) return name;
-    const char *text = wide_text(e, x);
-    name = ip_text(e->ir, "v%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, wide_type(x), name, text);
-    if (x->uses & IP_USES_C) ip_emit_name(e, x, name);
-    return name;
-}
-
-/* Makes pixels from .. to of what fits; the first that is left. */
-static const char *wide_loop(ip_emit *e, ip_expr *x, const char *from, const char *to, const char *made)
-{
-    if (e->channels != IP_LANES || x->dtype != IMGPAR_F32 || !(x->uses & IP_USES_C) || ip_is_by_channel(x) ||
-        ip_x_size(e->ir, x) > MOST_WIDE || !fits_wide(x))
-        return from;
-    const char *rest = ip_text(e->ir, "rest%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", rest,
-             ip_text(e->ir, "%s + max(%s - %s, 0) / %d * %d", from, to, from, PIXELS_A_VECTOR, PIXELS_A_VECTOR));
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", from, rest);
-    loop->d = ip_text(e->ir, "%d", PIXELS_A_VECTOR);
-    ip_mark mark = ip_emit_enter(e, loop);
-    ip_emit_count_uses(e, &x, 1);
-    for (int u = 1; u < PIXELS_A_VECTOR; u++)
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", ip_text(e->ir, "x%d", u), ip_text(e->ir, "x + %d", u));
-    e->coord[2] = "x";
-    const char *value = wide_of(e, x);
-    ip_s_add(e->ir, e->block, IP_S_STORE,
-             ip_text(e->ir, "vstore16(%s, 0, %s + (x - %s) * %d)", value, made, from, IP_LANES), NULL, NULL);
-    e->coord[2] = NULL;
-    ip_emit_leave(e, mark);
-    return rest;
-}
-
-/* ---- a row ----------------------------------------------------------------------------------- */
-
 typedef struct windows {
     ip_expr *of[IP_LANE_WINDOWS];
     int n;
@@ -351,8 +220,6 @@ static void lanes_loop(ip_emit *e, ip_expr *x, const char *from, const char *to,
     windows w = { .n = 0 };
     ip_x_walk(e->ir, x, note_window, &w);
     int n = w.n > 0 ? SIDE_BY_SIDE : 1;
-    const char *first = from;
-    if (n == 1) from = wide_loop(e, x, from, to, made);
     const char *pixels[SIDE_BY_SIDE] = { "x" }, *sums[IP_LANE_WINDOWS][SIDE_BY_SIDE];
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", from, to);
     loop->d = n > 1 ? ip_text(e->ir, "%d", n) : NULL;
@@ -371,8 +238,8 @@ static void lanes_loop(ip_emit *e, ip_expr *x, const char *from, const char *to,
             ip_emit_name(e, w.of[k], sums[k][u]);
         const char *value = lanes_of(e, x);
         ip_s_add(e->ir, e->block, IP_S_STORE,
-                 ip_text(e->ir, "vstore4(%s, 0, %s + (%s - %s) * %d)", value, made, pixels[u], first, e->channels),
-                 NULL, NULL);
+                 ip_text(e->ir, "vstore4(%s, 0, %s + (%s - %s) * %d)", value, made, pixels[u], from, e->channels), NULL,
+                 NULL);
         ip_emit_leave(e, of_pixel);
     }
     e->coord[2] = NULL;
