@@ -25,9 +25,8 @@
  * the first stages read next, what lies below the block, into the second-level cache: it is more than the first one
  * holds beside the rows that are kept. The launch chooses it instead of the above where there is little to compute
  * (IP_FETCH_BELOW). The first and the last block fetch what the first stages read beside, too, since a line that is
- * missing stops them once a row (corners of 4 megapixels take 0.9 of the time). A stage that is made at a pace of its
- * own (place_paced.c) fetches for itself, the row that it reads next. Means, erosions, sharpening and corners of 4 to
- * 12 megapixels take 0.7 to 0.85 of the time; where there is more to compute it takes longer.
+ * missing stops them once a row (corners of 4 megapixels take 0.9 of the time). Means, erosions, sharpening and corners
+ * of 4 to 12 megapixels take 0.7 to 0.85 of the time; where there is more to compute it takes longer.
  *
  * Note [Lines of panels]
  * What reads across (emit_across.c) writes its rows in panels of one or two kilobytes, of which most share lines: 9000
@@ -41,7 +40,7 @@
 
 #include <string.h>
 
-enum { FETCH_PAGES = 2, FETCH_ROW = 3, FETCH_BELOW = 4 /* ip_fetch_next() */ };
+enum { FETCH_PAGES = 2, FETCH_BELOW = 4 /* ip_fetch_next() */ };
 
 static ip_reads reads_of(const ip_emit *e, ip_expr *body)
 {
@@ -56,8 +55,7 @@ const char *ip_emit_fetches(ip_emit *e, ip_expr *body)
     return reads_of(e, body).n > 0 ? ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL) : "0";
 }
 
-/* how: as ip_fetch_next() takes it; text. */
-static void fetch(ip_emit *e, ip_expr *body, const char *from, const char *to, const char *how)
+void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to)
 {
     ip_reads r = reads_of(e, body);
     if (r.n == 0) return;
@@ -71,16 +69,11 @@ static void fetch(ip_emit *e, ip_expr *body, const char *from, const char *to, c
         ip_s_add(e->ir, when, IP_S_STORE,
                  ip_text(e->ir, "ip_fetch_next((__global const uchar *)(%s + (long)%s%s), %s%s, %s, (long)%s)",
                          ip_emit_row_pointer(e, r.of[k].load), ip_text_times(e->ir, from, s->dims[3]), times,
-                         ip_text_times(e->ir, ip_text(e->ir, "(%s - %s)", to, from), ip_pixel_bytes(s)), times, how,
+                         ip_text_times(e->ir, ip_text(e->ir, "(%s - %s)", to, from), ip_pixel_bytes(s)), times, fetches,
                          ip_text_times(e->ir, ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
                                        r.of[k].step * (int64_t)ip_dtype(s->dtype)->size_bytes)),
                  NULL, NULL);
     }
-}
-
-void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to)
-{
-    fetch(e, body, from, to, ip_emit_fetches(e, body));
 }
 
 bool ip_emit_enter_fetched(ip_emit *e, ip_expr *body, const char **from, const char **to)
@@ -147,10 +140,6 @@ void ip_emit_declare_lines(ip_emit *e)
     }
 }
 
-/* Whether the rows that a stage reads are none of those that the kernel's last stage fetches: what is made at a pace is
- * not made for each row of it. Then it fetches for itself. */
-static bool fetches_itself(const ip_kernel *k, const ip_placed *p) { return k->n_ahead > 0 && p->pace >= 0; }
-
 /* Whether a stage fetches, what it reads or what is ahead of it; "0": neither. */
 static const char *fetches_of(ip_emit *e, const ip_placed *p)
 {
@@ -159,7 +148,7 @@ static const char *fetches_of(ip_emit *e, const ip_placed *p)
     if (k->n_ahead == 0) return reads;
     const bool is_last = p == &k->placed[k->n_placed - 1], has_reads = strcmp(reads, "0") != 0;
     const char *how = ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL);
-    if (!is_last) return has_reads && !fetches_itself(k, p) ? ip_text(e->ir, "(%s & %d)", how, FETCH_BELOW - 1) : reads;
+    if (!is_last) return has_reads ? ip_text(e->ir, "(%s & %d)", how, FETCH_BELOW - 1) : reads;
     return has_reads ? how : ip_text(e->ir, "(%s == %d)", how, FETCH_BELOW);
 }
 
@@ -224,10 +213,7 @@ void ip_emit_enter_block(ip_emit *e, const ip_placed *p, const char **from, cons
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "to",
              has_more ? ip_text(e->ir, "from + block < xb ? from + block : %s", *to)
                       : ip_text(e->ir, "min(from + block, %s)", *to));
-    const char *how = ip_emit_fetches(e, p->stage->body);
-    fetch(e, p->stage->body, "from", "to",
-          fetches_itself(e->kernel, p) ? ip_text(e->ir, "(%s == %d ? %d : %s)", how, FETCH_BELOW, FETCH_ROW, how)
-                                       : how);
+    ip_emit_fetch(e, p->stage->body, "from", "to");
     fetch_rows_ahead(e, p);
     *from = "from";
     *to = "to";
