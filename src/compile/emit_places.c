@@ -23,6 +23,7 @@ static bool is_at_computed_place(ip_ir *ir, const ip_expr *x)
            ((x->arg[1]->uses & IP_USES_X) || !ip_x_offset_from(ir, x->arg[2], 2));
 }
 
+/* For ip_x_map_values(): what is read to tell a place keeps its border, since its own place is not tested. */
 static ip_expr *without_border(ip_ir *ir, ip_expr *x, void *user)
 {
     (void)user;
@@ -100,7 +101,7 @@ bool ip_fits_places(const ip_site *site, ip_expr *body, imgpar_dtype stored)
         return false;
     ip_x_descend(site->ir, body, check_place, &c);
     if (!c.fits || !c.reads_far) return false;
-    ip_expr *inner = ip_x_map(site->ir, body, without_border, NULL);
+    ip_expr *inner = ip_x_map_values(site->ir, body, without_border, NULL);
     return ip_are_lanes(site, inner, stored) && shared_of(site, inner).fits && !site->ir->failed;
 }
 
@@ -165,7 +166,7 @@ static void compute_shared(ip_emit *e, const ip_columns *c, const shared_values 
 void ip_emit_places_row(ip_emit *e, const ip_columns *c)
 {
     const ip_site site = ip_emit_site(e);
-    ip_expr *inner = ip_x_map(e->ir, c->body, without_border, NULL);
+    ip_expr *inner = ip_x_map_values(e->ir, c->body, without_border, NULL);
     const shared_values s = shared_of(&site, inner);
     const char *outside = ip_text(e->ir, "outside%d", e->n_values++), *arrays[MOST_SHARED];
     ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "p", c->from, c->to);
