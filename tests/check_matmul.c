@@ -450,6 +450,17 @@ static const convolution convolutions[] = {
       32,
       1,
       "_view" },
+    { "p = pad(reshape($1, [14 9 20]), [0 1 0], [0 1 0])\n"
+      "fn cut(j) = slice(p, [0, j, 0], [14, j + 9, 20])\n"
+      "fn weights(j) = reshape(slice($2, [1, j, 0, 0], [2, j + 1, 20, 24]), [20, 24])\n"
+      "a = concatenate(cut(0), cut(2), axis=2)\n"
+      "reshape(matmul(a, concatenate(weights(0), weights(2), axis=0)), [2, 7, 9, 24])",
+      2,
+      { { 1, 0 }, { 1, 2 } },
+      1,
+      24,
+      1,
+      "_view" },
     { "(p, h, w, s, n) = (pad($1, [0 1 1 0], [0 1 1 0]), 7, 9, 1, 9)\n" SHIFTED
       "rows = reshape(concatenate(cut(0, 2), cut(2, 0), axis=3), [126, 40])\n"
       "reshape(matmul(rows, concatenate(weights(0, 2), weights(2, 0), axis=0)), [2, 7, 9, 9])",

@@ -171,7 +171,7 @@ static bool add_piece(viewing *v, const ip_expr *load, const ip_expr *test, cons
         bool leaves = false;
         if (!axis_of(load, d, test, r, &at[d], &leaves, &n_told)) return false;
         piece.leaves |= leaves;
-        if (leaves && (d == 3 || at[d].step[r->last])) return false; /* within a run all is inside */
+        if (leaves && (d == 3 || at[d].step[r->last])) return false;
         piece.offset += at[d].rest * pitch[d];
         for (int k = 0; k < 4; k++)
             stride[k] += at[d].step[k] * pitch[d];
@@ -180,7 +180,7 @@ static bool add_piece(viewing *v, const ip_expr *load, const ip_expr *test, cons
     piece.offset += r->from;
     int64_t strides[3] = { 0 }, steps[3] = { 0 };
     for (int d = 0; d < 3; d++)
-        piece.move[d] = at[d].rest;
+        piece.move[d] = at[d].step[r->last] ? 0 : at[d].rest; /* within a run all is inside */
     for (int k = 0; k < r->last; k++) { /* planes, rows and columns of the view are the axes before the last */
         strides[k] = stride[k];
         steps[k] = at[k].step[k];
