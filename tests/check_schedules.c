@@ -173,7 +173,8 @@ static const shape shapes[] = {
     { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1)", IMGPAR_U8, 3, 301, 67, 0 },
     { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 3, filter=linear, border=constant, cval=9)", IMGPAR_F32, 4, 301,
       67, 0 },
-    /* a place that is read at a place, beyond the edges */
+    /* places that are coordinates, and one that is read at a place, beyond the edges */
+    { "at($1, x, y)", IMGPAR_U8, 3, 61, 37, 0 },
     { "g = slice($1, 0, 1, axis=2)\n"
       "at($1, y + at(g, y * 2 - 15.5, x * 2 - 17.25) / 9000, x * 1.01 + 0.5)",
       IMGPAR_U16, 3, 301, 67, 0 },

@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -114,6 +115,20 @@ START_TEST(sums_of_floats_wait_for_the_compiler)
     float deviation;
     ck_assert_uint_gt(launched_for("sum(sqrt(cast($1, f64)))", &out, sizeof out), 0);
     ck_assert_uint_gt(launched_for("stddev($1)", &deviation, sizeof deviation), 0);
+}
+END_TEST
+
+/* Of a zero and its negative both give the second. */
+START_TEST(signs_of_zeros_are_the_same)
+{
+    static const char text[] = "1 / max(0 * (cast($1, f32) - 128), 0.0) + 1 / min(0.0, 0 * (128 - cast($1, f32)))";
+    float first[COUNT], compiled[COUNT];
+    ck_assert_uint_eq(launched_for(text, first, sizeof first), 0);
+    ck_assert_int_eq(imgpar_context_set(ctx, "tier", "kernels"), IMGPAR_OK);
+    ck_assert_uint_gt(launched_for(text, compiled, sizeof compiled), 0);
+    for (int k = 0; k < COUNT; k++)
+        ck_assert_msg(first[k] == compiled[k] || (isnan(first[k]) && isnan(compiled[k])), "%d: %g, compiled %g", k,
+                      first[k], compiled[k]);
 }
 END_TEST
 
@@ -442,6 +457,7 @@ int main(void)
     tcase_add_test(tc, what_is_compiled_is_launched);
     tcase_add_test(tc, sums_of_floats_wait_for_the_compiler);
     tcase_add_test(tc, functions_and_sums_of_integers_are_interpreted);
+    tcase_add_test(tc, signs_of_zeros_are_the_same);
     tcase_add_test(tc, hand_written_kernels_wait_for_the_compiler);
     tcase_add_test(tc, much_work_is_worth_compiling);
     tcase_add_test(tc, threads_choose_by_themselves);

@@ -7,6 +7,7 @@
  */
 #include "base/alloc.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,9 @@ static void *in_large_pages(void *memory, size_t size_bytes)
     enum { PAGE = 2 << 20, LEAST = 2 * PAGE };
     if (!memory || size_bytes < LEAST) return memory;
     const uintptr_t begin = ((uintptr_t)memory + PAGE - 1) / PAGE * PAGE, end = (uintptr_t)memory + size_bytes;
+    const int error = errno;
     madvise((void *)begin, (end - begin) / PAGE * PAGE, MADV_HUGEPAGE); /* a wish: it may fail */
+    errno = error;
 #else
     (void)size_bytes;
 #endif

@@ -102,7 +102,8 @@ bool ip_fits_places(const ip_site *site, ip_expr *body, imgpar_dtype stored)
     ip_x_descend(site->ir, body, check_place, &c);
     if (!c.fits || !c.reads_far) return false;
     ip_expr *inner = ip_x_map_values(site->ir, body, without_border, NULL);
-    return ip_are_lanes(site, inner, stored) && shared_of(site, inner).fits && !site->ir->failed;
+    const shared_values s = shared_of(site, inner);
+    return ip_are_lanes(site, inner, stored) && s.fits && s.n > 0 && !site->ir->failed;
 }
 
 /* ---- the loops --------------------------------------------------------------------------------------- */

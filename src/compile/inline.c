@@ -361,8 +361,8 @@ static void find_read(ip_expr *x, void *user)
     *(bool *)user |= x->op == IP_X_LOAD && x->source->kind != IP_STAGE_TABLE && (x->uses & IP_USES_COORDS);
 }
 
-/* Whether p is a small table that is looked up at places that are read: it is made once, whatever little an element
- * costs, and its reader is left with lookups (emit_lookup.c, Note [Lookups in blocks]). */
+/* Whether p is a small table that is looked up at places that are read: it is made once, even where an element costs
+ * little, and its reader is left with lookups (emit_lookup.c, Note [Lookups in blocks]). */
 static bool is_looked_up(const inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;

@@ -113,7 +113,8 @@ static void look_for_move(ip_expr *x, void *user)
     m->end = m->end ? ip_x_binary(m->ir, IP_X_MIN, m->end, end) : end;
 }
 
-/* Whether x says that a column is inside which in the middle is. */
+/* Whether x says that a column is inside which in the middle is: an argument's value tells (Note [Deciding by
+ * arguments]). */
 static bool is_sure(const move *m, const ip_expr *x)
 {
     bool low = x->op == IP_X_LE && x->arg[0]->op == IP_X_CONST && x->arg[0]->i == 0;

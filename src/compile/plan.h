@@ -336,6 +336,7 @@ typedef struct ip_compile_options {
     ip_tuning tuning;
     bool pragmas;       /* the device's compiler knows "#pragma clang loop" */
     bool own_functions; /* exp, log, sin and so on are those of shaders/functions.cl */
+    bool in_parts;      /* results may be made in parts: memory is limited, or several devices compute */
     bool streams;       /* and how to fetch ahead and to store past the caches: compile/emit_stream.c */
     bool checks;        /* checked mode: compile/emit_check.c */
     const char *dump;   /* IMGPAR_DUMP: passes whose result goes to log; NULL */

@@ -16,7 +16,8 @@
  *
  * A view is found by what its index is within a box of its elements (affine_of): choices by concatenate() along the
  * last axis cut the box, those by pad() tell where 0 is read. Its elements along the last axis must follow one another
- * in memory. Sums of floats so are in another order than that of their terms, within the tolerance of the products.
+ * in memory. What is made in parts is left as it is: a view's product is made whole. Sums of products of floats so are in another order, within the tolerance of the products; what else is
+ * added keeps its order.
  */
 #include "compile/passes.h"
 #include "ops/matmul.h"
@@ -113,6 +114,8 @@ static bool affine_of(const ip_expr *x, const run *r, affine *out)
     }
     default: return false;
     }
+    for (int d = 0; d < 4; d++)
+        if (out->step[d] < -most || out->step[d] > most) return false;
     const ends e = ends_of(out, r);
     return e.lo >= (x->dtype == IMGPAR_U32 ? 0 : -most) && e.hi <= most;
 }
@@ -135,7 +138,7 @@ static int parts_of(const ip_expr *test)
 typedef struct viewing {
     ip_stage *from; /* what is read; NULL: not known yet */
     ip_mm_view view;
-    bool is_reshaped; /* rows of a product are not rows of its left factor's domain */
+    double elements; /* of all pieces */
 } viewing;
 
 /* What row r's run reads along axis d of its source, and whether that may be outside, which test tells. */
@@ -153,6 +156,9 @@ static bool axis_of(const ip_expr *load, int d, const ip_expr *test, const run *
     *leaves |= e.lo < 0 || e.hi >= extent;
     return (e.lo >= 0 || low) && (e.hi < extent || high);
 }
+
+/* The kernel's parameters are 32 bits. */
+static bool fits_argument(int64_t n) { return n >= -INT32_MAX && n <= INT32_MAX; }
 
 /* One more piece: load, where test holds, else 0; test NULL: everywhere. */
 static bool add_piece(viewing *v, const ip_expr *load, const ip_expr *test, const run *r)
@@ -178,12 +184,14 @@ static bool add_piece(viewing *v, const ip_expr *load, const ip_expr *test, cons
     }
     if ((test && n_told != parts_of(test)) || stride[r->last] != 1) return false;
     piece.offset += r->from;
+    if (!fits_argument(piece.offset)) return false;
     int64_t strides[3] = { 0 }, steps[3] = { 0 };
     for (int d = 0; d < 3; d++)
         piece.move[d] = at[d].step[r->last] ? 0 : at[d].rest; /* within a run all is inside */
     for (int k = 0; k < r->last; k++) { /* planes, rows and columns of the view are the axes before the last */
         strides[k] = stride[k];
         steps[k] = at[k].step[k];
+        if (!fits_argument(strides[k]) || !fits_argument(steps[k])) return false;
         for (int d = 0; d < 3 && piece.leaves; d++) /* what may leave moves along an axis of the same number */
             if (d != k && at[d].step[k]) return false;
     }
@@ -197,6 +205,7 @@ static bool add_piece(viewing *v, const ip_expr *load, const ip_expr *test, cons
     for (int d = 0; d < 3; d++)
         view->extent[d] = from->dims[d];
     v->from = from;
+    v->elements += ip_dims_count(r->dims) / (double)r->dims[r->last] * (double)piece.steps;
     view->pieces[view->n_pieces++] = piece;
     return true;
 }
@@ -254,10 +263,8 @@ static bool add_left(viewing *v, const ip_opaque *product)
 {
     const ip_stage *left = product->inputs[0], *reshaped = ip_product_reshaped_left(product);
     const int64_t k = product->sizes[IP_MM_K];
-    if (reshaped && reshaped->body && add_map(v, reshaped, k)) {
-        v->is_reshaped = true;
-        return true;
-    }
+    if (k < 1) return false;
+    if (reshaped && reshaped->body && add_map(v, reshaped, k)) return true;
     return !product->sizes[IP_MM_BY_ROWS] && add_map(v, left, k);
 }
 
@@ -403,6 +410,9 @@ static void move_before(ip_ir *ir, int from, int place)
     }
 }
 
+/* Whether as much is read as there is, about: all of it is made, where a view by itself would make what it shows. */
+static bool reads_most(const viewing *v) { return 2 * v->elements >= ip_dims_count(v->from->dims); }
+
 /* One product in place of `n` of them; NULL: they are none of one stage's views. */
 static ip_stage *joined(making *m, ip_expr *const *products, int n)
 {
@@ -416,7 +426,7 @@ static ip_stage *joined(making *m, ip_expr *const *products, int n)
         if (!add_left(&v, o)) return NULL;
         k += o->sizes[IP_MM_K];
     }
-    if (k > INT32_MAX) return NULL;
+    if (k > INT32_MAX || !reads_most(&v)) return NULL;
     const int before = m->ir->n_stages;
     ip_stage *right = right_of(m, products, n, k);
     ip_stage *made = ip_stage_product_of_view(m->ir, products[0]->source, m->reader->dims, v.from, &v.view, right, k);
@@ -424,6 +434,31 @@ static ip_stage *joined(making *m, ip_expr *const *products, int n)
     if (!made || m->ir->failed) return NULL;
     move_before(m->ir, before, m->reader->id);
     return made;
+}
+
+/* Whether one of the terms that are products is there twice: it is computed once, and added twice. */
+static bool has_twice(ip_expr *const *products, int n)
+{
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < k; i++)
+            if (products[i]->source == products[k]->source) return true;
+    return false;
+}
+
+/* x with `joined` in place of the first product in it, and without the others, whose sums it has: other terms are added
+ * in the order that they had. NULL: nothing is left. */
+static ip_expr *without_products(making *m, ip_expr *x, ip_expr **joined)
+{
+    ip_expr *made_of = inside(m, x), *left, *right;
+    if (is_product(m, made_of)) {
+        ip_expr *first = *joined;
+        *joined = NULL;
+        return first;
+    }
+    if (made_of->op != IP_X_ADD) return x;
+    left = without_products(m, made_of->arg[0], joined);
+    right = without_products(m, made_of->arg[1], joined);
+    return left && right ? ip_x_binary(m->ir, IP_X_ADD, left, right) : left ? left : right;
 }
 
 /* x, a sum with products or one of them, with one product in place of all of these; NULL: it is none. */
@@ -436,12 +471,11 @@ static ip_expr *join_sum(making *m, ip_expr *x)
     gather_terms(m, x);
     for (int k = 0; k < m->n_terms && m->fits; k++)
         if (is_product(m, m->terms[k])) products[n++] = m->terms[k];
-    ip_stage *made = n > 0 && m->fits && !m->ir->failed ? joined(m, products, n) : NULL;
+    const bool may_join = n > 0 && m->fits && !m->ir->failed && !has_twice(products, n);
+    ip_stage *made = may_join ? joined(m, products, n) : NULL;
     if (!made) return NULL;
     ip_expr *sum = ip_x_beside(m->ir, made, 0, IP_BORDER_NONE);
-    for (int k = 0; k < m->n_terms; k++)
-        if (!is_product(m, m->terms[k])) sum = ip_x_binary(m->ir, IP_X_ADD, sum, m->terms[k]);
-    return sum;
+    return without_products(m, x, &sum);
 }
 
 typedef struct finding {
@@ -494,7 +528,7 @@ static void read_in_place(making *m, ip_stage *s)
 {
     viewing v = { .from = NULL };
     const ip_opaque *o = s->opaque;
-    if (!ip_stage_may_read_view(s) || !add_left(&v, o)) return;
+    if (!ip_stage_may_read_view(s) || !add_left(&v, o) || !reads_most(&v)) return;
     const ip_stage *made =
         ip_stage_product_of_view(m->ir, s, s->dims, v.from, &v.view, o->inputs[1], o->sizes[IP_MM_K]);
     if (!made) return;
@@ -509,7 +543,7 @@ imgpar_status ip_pass_products(ip_plan *plan, const ip_compile_options *options,
     const bool in_rows = options->tuning.schedule == IP_SCHEDULE_AUTO || options->tuning.schedule == IP_SCHEDULE_ROWS;
     for (int k = 0; k < plan->ir->n_stages; k++)
         has_product = has_product || ip_stage_may_read_view(plan->ir->stages[k]);
-    if (!has_product || !options->is_cpu || !options->fuse || !in_rows || !count_readers(&m))
+    if (!has_product || !options->is_cpu || !options->fuse || !in_rows || options->in_parts || !count_readers(&m))
         return plan->ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
     for (int k = plan->ir->n_stages - 1; k >= 0 && !plan->ir->failed; k--) { /* a sum before those that it is made of */
         ip_stage *s = plan->ir->stages[k];

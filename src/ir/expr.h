@@ -18,7 +18,7 @@
  *  - IDIV and MOD floor; by zero they give 0.
  *  - SHL and SHR take their count modulo the width; SHR of signed is arithmetic.
  *  - MEAN of integers is (a + b + 1) >> 1, of a sum that does not wrap.
- *  - MIN and MAX of floats: if one operand is NaN, the other one.
+ *  - MIN and MAX of floats: if one operand is NaN, the other one; of a zero and its negative the second.
  *  - CAST between integers wraps; float to integer truncates, and its operand must be in
  *    range (use SATURATE otherwise); to BOOL: != 0.
  *  - SATURATE converts to an integer dtype: to nearest, ties to even, clamped; NaN gives 0.

@@ -141,8 +141,7 @@ bool ip_ir_is_exact(ip_ir *ir)
     bool is_open = false;
     for (int k = 0; k < ir->n_stages && !is_open; k++) {
         const ip_stage *s = ir->stages[k];
-        is_open = s->kind == IP_STAGE_OPAQUE || (s->kind == IP_STAGE_REDUCE && ip_dtype(s->acc_dtype)->is_float &&
-                                                 (s->reduce == IP_REDUCE_SUM || s->reduce == IP_REDUCE_CUSTOM));
+        is_open = s->kind == IP_STAGE_OPAQUE || (s->kind == IP_STAGE_REDUCE && ip_dtype(s->acc_dtype)->is_float);
         ip_expr *const parts[] = { s->body, s->init, s->combine, s->finish };
         for (size_t i = 0; i < sizeof parts / sizeof *parts && !is_open; i++)
             if (parts[i]) ip_x_walk(ir, parts[i], find_remainder, &is_open);

@@ -138,7 +138,8 @@ int64_t ip_stage_blocks(const ip_stage *scan);
 
 /* Whether kernels and the interpreter give the same bits (but for the signs and payloads of NaNs) on a device that is
  * as exact in DIV and has our functions. What expressions mean is settled to the bit; left open are the order in which
- * a REDUCE adds floats up, the last bits of their floored remainders, and what opaque stages do. */
+ * a REDUCE takes floats (of a sum its last bits, of an extreme the sign of zero), the last bits of their floored
+ * remainders, and what opaque stages do. */
 bool ip_ir_is_exact(ip_ir *ir);
 
 /* Checks types, ranges and order of everything; the first violation as a message in err. */

@@ -18,6 +18,7 @@
 #include "base/integers.h"
 #include "base/str.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -37,7 +38,8 @@ typedef struct tiling {
 static tiling tiling_of(const ip_opaque_call *call)
 {
     int bytes = (int)ip_dtype(call->opaque->dtype)->size_bytes, lanes = call->device.vector_bytes / bytes;
-    int across = call->opaque->sizes[IP_MM_N] <= lanes ? 1 : 2;
+    int64_t n = call->opaque->sizes[IP_MM_N];
+    int across = n <= lanes && n <= BLOCKED_COLUMNS / 2 ? 1 : 2; /* as MM_MOST_N tells the shader */
     return (tiling){ .lanes = lanes, .w = across * lanes, .r = call->device.vector_bytes == 64 ? 12 : 6, .kb = 256 };
 }
 
@@ -143,6 +145,8 @@ enum { MOST_ROWS = 96, MOST_COLUMNS = 512, ITEMS_PER_UNIT = 8 };
 /* Where the rows of the left factor lie: MM_V_* in shaders/matmul.cl. */
 static void set_view(ip_opaque_launch *out, const ip_mm_view *v)
 {
+    enum { BEFORE = 26, OF_A_PIECE = 6 }; /* parameters */
+    static_assert(BEFORE + OF_A_PIECE * IP_MM_PIECES <= IP_OPAQUE_PARAMS, "a view fits its launch");
     int *p = out->params + out->n_params;
     int64_t end = 0;
     *p++ = v->n_pieces;
@@ -250,8 +254,8 @@ static bool gemm(const ip_opaque_call *call, ip_gemm *out)
                       .m = rows_of(call),
                       .n = s[IP_MM_N],
                       .k = s[IP_MM_K],
-                      .whole_m = s[IP_MM_M],
-                      .count = { s[IP_MM_OUTER], s[IP_MM_INNER] },
+                      .whole_m = is_one(s) ? rows_of(call) : s[IP_MM_M],
+                      .count = { is_one(s) ? 1 : s[IP_MM_OUTER], is_one(s) ? 1 : s[IP_MM_INNER] },
                       .a_next = { s[IP_MM_A_OUTER] * a, s[IP_MM_A_INNER] * a },
                       .b_next = { s[IP_MM_B_OUTER] * b, s[IP_MM_B_INNER] * b } };
     if (s[IP_MM_BY_ROWS]) out->a_first = (call->result.y0 - call->in[0].y0) * s[IP_MM_K];
@@ -292,7 +296,7 @@ static const char *defines_for(ip_ir *ir, imgpar_dtype dtype, int64_t n, const c
 {
     ip_str text = IP_STR_INIT;
     ip_str_append(&text, defines_of(dtype));
-    for (int most = 2; most <= BLOCKED_COLUMNS / 2; most *= 2)
+    for (int most = BLOCKED_COLUMNS / 4; most <= BLOCKED_COLUMNS / 2; most *= 2) /* lanes of f64, of f32 */
         if (n <= most && n > most / 2) ip_str_printf(&text, "#define MM_MOST_N %d\n", most);
     ip_str_append(&text, more);
     const size_t size = text.length + 1;

@@ -360,6 +360,7 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_devi
     options.fuse = ctx->fuse;
     options.checks = ctx->checks;
     options.tuning = ctx->tuning;
+    options.in_parts = ctx->mem_limit > 0 || ctx->devices.n > 1;
     pthread_mutex_unlock(&ctx->lock);
     options.is_cpu = true;
     options.pragmas = options.streams = options.own_functions = true;

@@ -36,7 +36,8 @@ static bool may_choose(imgpar_context *ctx)
     bool may = ctx->tier != IP_TIER_KERNELS && ctx->fuse && !ctx->checks && ctx->mem_limit == 0 &&
                ctx->tuning.schedule == IP_SCHEDULE_AUTO;
     pthread_mutex_unlock(&ctx->lock);
-    return may && !ctx->dump && facts->is_pocl && facts->kind == IP_DEVICE_CPU && facts->info.has_f64;
+    return may && !ctx->dump && facts->is_pocl && facts->kind == IP_DEVICE_CPU && facts->info.has_f64 &&
+           facts->reports_exact_division;
 }
 
 /* Kernels and interpreter compute the same bytes, by every row's promise or by what the stages are. */
@@ -124,8 +125,8 @@ void ip_tier_choose(imgpar_context *ctx, ip_request *q, evaluation **e)
     ip_error ignored = { IMGPAR_OK, "" }; /* kernels compute */
     double source_bytes;
     if (!q->may_interpret || q->use_ref || q->step || q->totals || !may_choose(ctx)) return;
-    if (!is_all_planned(kernels->plan) || !has_its_bytes(kernels->plan)) return;
-    if (!has_sources_of_host(kernels, &source_bytes) || !lacks_programs(kernels, 0)) return;
+    if (!is_all_planned(kernels->plan) || !has_sources_of_host(kernels, &source_bytes)) return;
+    if (!lacks_programs(kernels, 0) || !has_its_bytes(kernels->plan)) return;
     by_ref.use_ref = true;
     if (ip_evaluation_new(ctx, ctx->device, &by_ref, &ref, &ignored)) return;
     const ip_ref_cost cost = ip_ref_cost_of(ref->plan->ir, &ignored);
