@@ -16,8 +16,8 @@
  *
  * A view is found by what its index is within a box of its elements (affine_of): choices by concatenate() along the
  * last axis cut the box, those by pad() tell where 0 is read. Its elements along the last axis must follow one another
- * in memory. What is made in parts is left as it is: a view's product is made whole. Sums of products of floats so are in another order, within the tolerance of the products; what else is
- * added keeps its order.
+ * in memory. What is made in parts is left as it is: a view's product is made whole. Sums of products of floats so are
+ * in another order, within the tolerance of the products; what else is added keeps its order.
  */
 #include "compile/passes.h"
 #include "ops/matmul.h"
