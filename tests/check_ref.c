@@ -274,8 +274,8 @@ static float expected_f32(ip_xop op, float a, float b)
     case IP_X_SUB: return a - b;
     case IP_X_MUL: return a * b;
     case IP_X_DIV: return a / b;
-    case IP_X_MIN: return fminf(a, b);
-    case IP_X_MAX: return fmaxf(a, b);
+    case IP_X_MIN: return a < b || isnan(b) ? a : b;
+    case IP_X_MAX: return a > b || isnan(b) ? a : b;
     case IP_X_MOD: return (float)floor_mod64((double)a, (double)b);
     case IP_X_POW: return (float)pow((double)a, (double)b);
     default: return (float)atan2((double)a, (double)b);
@@ -289,8 +289,8 @@ static double expected_f64(ip_xop op, double a, double b)
     case IP_X_SUB: return a - b;
     case IP_X_MUL: return a * b;
     case IP_X_DIV: return a / b;
-    case IP_X_MIN: return fmin(a, b);
-    case IP_X_MAX: return fmax(a, b);
+    case IP_X_MIN: return a < b || isnan(b) ? a : b;
+    case IP_X_MAX: return a > b || isnan(b) ? a : b;
     case IP_X_MOD: return floor_mod64(a, b);
     case IP_X_POW: return pow(a, b);
     default: return atan2(a, b);

@@ -71,8 +71,8 @@ static bool fold_float_binary(const ip_expr *x, double a, double b, double *r, b
     case IP_X_ADD: *r = single ? (double)((float)a + (float)b) : a + b; return true;
     case IP_X_SUB: *r = single ? (double)((float)a - (float)b) : a - b; return true;
     case IP_X_MUL: *r = single ? (double)((float)a * (float)b) : a * b; return true;
-    case IP_X_MIN: *r = fmin(a, b); return true;
-    case IP_X_MAX: *r = fmax(a, b); return true;
+    case IP_X_MIN: *r = a < b || isnan(b) ? a : b; return true;
+    case IP_X_MAX: *r = a > b || isnan(b) ? a : b; return true;
     case IP_X_LT: *r = a < b; break;
     case IP_X_LE: *r = a <= b; break;
     case IP_X_EQ: *r = a == b; break;
