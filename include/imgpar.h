@@ -236,7 +236,7 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * the tolerance of matmul, but gives other bytes), "tier" (who computes what is
  * not compiled yet: kernels, the default, which wait for the compiler; interpret, where
  * PoCL computes on a CPU and the cache folder can be written, the interpreter, for a while
- * and where its bytes are the kernels' (not of sums of floats, nor of operations
+ * and where its bytes are the kernels' (not of folds of floats, nor of operations
  * that are kernels written by hand); auto, the same, and it is left to
  * imgpar_compile_pending() to be compiled).
  * Four more decide how fast something is
