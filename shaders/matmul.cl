@@ -149,7 +149,7 @@ IP_APART void mm_tile(const MM_T *restrict a, __global const MM_T *restrict b, i
 typedef MM_JOIN(MM_T, 4) mm_4;
 #if MM_R % 4 == 0
 #define MM_TURN 4
-static inline void mm_turn(__global const MM_T *restrict a, const long *restrict row, MM_T *restrict out)
+static inline void mm_turn(__global const MM_T *a, const long *row, MM_T *out)
 {
     const mm_4 r0 = vload4(0, a + row[0]), r1 = vload4(0, a + row[1]);
     const mm_4 r2 = vload4(0, a + row[2]), r3 = vload4(0, a + row[3]);
@@ -162,7 +162,7 @@ static inline void mm_turn(__global const MM_T *restrict a, const long *restrict
 }
 #else
 #define MM_TURN 2
-static inline void mm_turn(__global const MM_T *restrict a, const long *restrict row, MM_T *restrict out)
+static inline void mm_turn(__global const MM_T *a, const long *row, MM_T *out)
 {
     const mm_4 r0 = vload4(0, a + row[0]), r1 = vload4(0, a + row[1]);
     const mm_4 low = (mm_4)(r0.s0, r1.s0, r0.s1, r1.s1), high = (mm_4)(r0.s2, r1.s2, r0.s3, r1.s3);
@@ -174,8 +174,7 @@ static inline void mm_turn(__global const MM_T *restrict a, const long *restrict
 #endif
 
 /* `steps` elements of each of MM_R rows of a from `from` on, which begin at row[r], step by step. */
-static inline void mm_pack_rows(__global const MM_T *restrict from, const long *restrict row, int steps,
-                                MM_T *restrict block)
+static inline void mm_pack_rows(__global const MM_T *from, const long *row, int steps, MM_T *block)
 {
     int i = 0;
     for (; i + 4 <= steps; i += 4)
@@ -198,8 +197,8 @@ static inline void mm_pack_rows(__global const MM_T *restrict from, const long *
 #define MM_V_PIECE(p, k) P[26 + 6 * (p) + (k)]
 
 /* Steps s to s + steps of rows y to y + rows of the view; rows beyond the last are the last again. */
-static inline void mm_pack_view(__global const MM_T *restrict a, __global const int *restrict P, int y, int rows, int s,
-                                int steps, MM_T *restrict block)
+static inline void mm_pack_view(__global const MM_T *a, __global const int *P, int y, int rows, int s, int steps,
+                                MM_T *block)
 {
     int place[MM_R][3];
     long start[MM_R], row[MM_R];
