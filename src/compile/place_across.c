@@ -87,7 +87,7 @@ int ip_rows_at_once(const ip_stage *s)
 
 bool ip_may_keep_rows(const ip_kernel *kernel, int64_t columns)
 {
-    enum { MOST_COLUMNS = 1 << 20, LITTLE = 1 << 11 };
+    enum { MOST_COLUMNS = 1 << 20, LITTLE = 1 << 10 };
     int64_t rows = kernel->domain[0] * kernel->domain[1];
     bool is_little = rows * (kernel->domain[2] > columns ? kernel->domain[2] : columns) <= LITTLE;
     return (rows >= IP_LEAST_ROWS || is_little) && kernel->domain[2] <= MOST_COLUMNS && columns <= MOST_COLUMNS;
