@@ -50,15 +50,16 @@ static const char *call_look_up(ip_emit *e, const ip_columns *c, const char *ind
                                 const char *first, const char *n)
 {
     if (ip_dtype(c->stage->dtype)->size_bytes != 1 || !ip_emit_calls_helpers(e)) return "0";
-    const char *rest = ip_text(e->ir, "rest%d", e->n_values++);
+    const char *made = ip_text(e->ir, "made%d", e->n_values++);
     e->kernel->helpers |= 1u << IP_HELPERS_LOOKUP;
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", rest,
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", made,
              ip_text(e->ir, "ip_look_up_%s((__global uchar *)(%s + %s), %s, %s, (__global const uchar *)%s, %s)",
                      ip_cl_type(index->dtype), c->target, first, indices, n, ip_emit_row_pointer(e, c->body),
                      ip_emit_dim(e, c->body->source, 2)));
-    return rest;
+    return made;
 }
 
+/* `made` of the n elements of the block there are. */
 static void look_up_block(ip_emit *e, const ip_columns *c, const char *indices, const char *made, const char *first,
                           const char *n)
 {

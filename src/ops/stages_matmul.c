@@ -309,8 +309,11 @@ static const char *defines_for(ip_ir *ir, imgpar_dtype dtype, int64_t n, const c
 
 static ip_mm_method method_of(const ip_product *p)
 {
-    const int64_t s[] = { p->m,       p->n,       p->k,       p->outer, p->inner, p->a_outer,
-                          p->a_inner, p->b_outer, p->b_inner, p->n_b,   0,        0 };
+    const int64_t s[IP_OPAQUE_SIZES] = { [IP_MM_INNER] = p->inner,
+                                         [IP_MM_OUTER] = p->outer,
+                                         [IP_MM_N_B] = p->n_b,
+                                         [IP_MM_A_INNER] = p->a_inner,
+                                         [IP_MM_A_OUTER] = p->a_outer };
     const int64_t m = is_one(s) ? p->outer * p->inner * p->m : p->m;
     if (p->n <= FEW_COLUMNS && p->k >= LONG_SUM) return IP_MM_REDUCE;
     if (m < BLOCKED_ROWS) return IP_MM_DIRECT;
