@@ -226,7 +226,7 @@ static const struct {
     { "16x32", "32x32", IMGPAR_F32, true },          { "37x65", "65x71", IMGPAR_F32, true },
     { "97x513", "513x130", IMGPAR_F32, true },       { "257x600", "600x513", IMGPAR_F32, false },
     { "37x65", "65x71", IMGPAR_F64, false },         { "97x513", "513x130", IMGPAR_F64, false },
-    { "3x17x40", "40x33", IMGPAR_F32, false },       { "17x40", "3x40x33", IMGPAR_F32, false },
+    { "3x17x40", "40x33", IMGPAR_F32, true },        { "17x40", "3x40x33", IMGPAR_F32, false },
     { "2x3x17x40", "3x40x33", IMGPAR_F32, false },   { "2x1x20x33", "1x3x33x40", IMGPAR_F32, false },
     { "5x1x20x33", "1x1x33x40", IMGPAR_F32, false }, { "3x70x65", "3x65x129", IMGPAR_F64, false },
 };
