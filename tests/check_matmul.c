@@ -192,8 +192,6 @@ static imgpar_array *large(const char *shape, unsigned seed)
 
 /* ---- CLBlast ------------------------------------------------------------------------------------- */
 
-/* CLBlast compiles a program for each dtype, single and batched, which takes PoCL half a minute: the first one is
- * enough for the quick tier. */
 /* Whether there is a CLBlast to be tested; then it computes whatever it may. */
 static bool set_clblast(void)
 {
@@ -218,6 +216,8 @@ static void expect_library(const char *shape_a, const char *shape_b, imgpar_dtyp
     nd_free(&b);
 }
 
+/* CLBlast compiles a program for each dtype, single and batched, which takes PoCL half a minute: the first one is
+ * enough for the quick tier. */
 static const struct {
     const char *a, *b;
     imgpar_dtype dtype;
