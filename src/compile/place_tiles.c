@@ -18,6 +18,10 @@
  * of two or three. Half of the device's memory is preferred, since a unit hides one group's waiting behind another's
  * work.
  *
+ * Note [Narrow groups]
+ * A stage that reads far above and below needs so many rows that a tile as wide as the group may not fit. The group then
+ * becomes narrower and higher: its rows are short pieces of memory's, but each is read for many rows of the result.
+ *
  * Note [Banks]
  * Neighbouring work-items read neighbouring elements of a row, which are in different banks, or in one word that is
  * handed to all of them. Where a row of work-items is shorter than the banks, several rows are read at once; the pitch
@@ -37,6 +41,7 @@
 enum {
     BANKS = 32,
     BANK_BYTES = 4,
+    NARROWEST = 8,       /* work-items a row of a group: 32 bytes of floats and more, which memory gives at once */
     MOST_PIXELS = 4,     /* of a tile for each work-item: Note [Pixels a work-item] */
     COPY_OPERATIONS = 4, /* what an element that is only copied costs */
     OPERATIONS_PER_BYTE = 16,
@@ -162,18 +167,32 @@ static bool search_pixels(const tiling_search *s, ip_tiling t, uint64_t most, ip
     return found;
 }
 
-/* Likewise, of all groups: Note [Pixels a work-item]. */
-static bool search(const tiling_search *s, uint64_t most, ip_tiling *best)
+/* Likewise, of all groups that begin with t's: Note [Pixels a work-item]. */
+static bool search_groups(const tiling_search *s, ip_tiling t, uint64_t most, ip_tiling *best)
 {
-    ip_tiling t = { .group_width = s->target->group_width, .group_height = s->target->group_height }, larger;
-    if (s->kernel->domain[1] == 1) { /* one row: no work-item of the group must be left without work */
-        t.group_width *= t.group_height;
-        t.group_height = 1;
-    }
+    ip_tiling larger;
     bool found = search_pixels(s, t, most, best);
     while (found && t.group_height > 1 && t.group_width * t.group_height * 2 <= s->target->most_items) {
         t.group_height *= 2;
         if (search_pixels(s, t, most, &larger) && larger.work * WORTH_A_LARGER_GROUP < best->work) *best = larger;
+    }
+    return found;
+}
+
+/* Likewise, in the memory that is preferred or else in all there is: Note [Local memory], Note [Narrow groups]. */
+static bool search(const tiling_search *s, ip_tiling *best)
+{
+    const uint64_t all = s->target->local_bytes;
+    ip_tiling t = { .group_width = s->target->group_width, .group_height = s->target->group_height };
+    if (s->kernel->domain[1] == 1) { /* one row: no work-item of the group must be left without work */
+        t.group_width *= t.group_height;
+        t.group_height = 1;
+    }
+    bool found = search_groups(s, t, all / 2, best) || search_groups(s, t, all, best);
+    while (!found && t.group_width > NARROWEST && s->kernel->domain[1] > 1) {
+        t.group_width /= 2;
+        t.group_height *= 2;
+        found = search_groups(s, t, all, best);
     }
     return found;
 }
@@ -192,7 +211,7 @@ bool ip_place_tiles(ip_plan *plan, ip_kernel *kernel, const ip_target *target, c
             channels_of(p->stage) * (p->is_copy ? COPY_OPERATIONS : 1.0 + (double)ip_x_cost(plan->ir, p->stage->body));
     }
     ip_tiling best;
-    if (!search(&s, target->local_bytes / 2, &best) && !search(&s, target->local_bytes, &best)) {
+    if (!search(&s, &best)) {
         *why = ip_text(plan->ir, "its tile and halo do not fit the %d kB of local memory",
                        (int)(target->local_bytes >> 10));
         return false;
