@@ -8,7 +8,8 @@
  *     rk_slide    the rest: the window's histogram moves to and fro (Huang, Yang, Tang 1979, A fast two-dimensional
  *                 median filtering algorithm), of elements of up to 16 bits over their keys, of wider ones over their
  *                 ranks among those of a tile
- *     rk_count    for groups of many: bit by bit, by counting what is less
+ *     rk_down     for groups of many, 8 bits: a window's histogram moves down a column of the strip
+ *     rk_count    likewise, of wider elements: bit by bit, by counting what is less
  *
  * P: [1] columns, [2] rows, [3] planes, [4] channels of the result, [5] radius, [6] k, [7] 1: a disc, [8] columns,
  * [9] rows of a strip, which is what a work-item computes of a channel, [10] strips across, [11] down, [12] the first
@@ -251,6 +252,66 @@ __kernel void rk_slide(__global const S_T *restrict source, __global uint *restr
         for (int i = 0; y + 1 < rows && i <= 2 * radius; i++) {
             rk_count_in(&w, RK_LEVEL(y + radius - spans[i], x + i), -1);
             rk_count_in(&w, RK_LEVEL(y + radius + spans[i] + 1, x + i), 1);
+        }
+    }
+}
+#endif
+
+/* ---- histograms of a group's work-items ------------------------------------------------------------------------ */
+
+#if !IP_CPU && S_BITS == 8
+enum { RK_ITEMS = 32 }; /* of a group, as the caller has it: 16 KiB of local memory */
+
+/* Half the window's width in row `by`, which follows the row of which it was `span`; the first one is -radius, of
+ * which it is 0. */
+static inline int rk_next_span(int radius, int by, int span, bool is_disc)
+{
+    if (!is_disc) return radius;
+    while ((span + 1) * (span + 1) + by * by <= radius * radius)
+        span++;
+    while (span * span + by * by > radius * radius)
+        span--;
+    return span;
+}
+
+/* The strip of an element is P[9] rows below it. Counts of one key lie side by side, so work-items rarely meet in one
+ * bank of local memory. */
+__kernel __attribute__((reqd_work_group_size(RK_ITEMS, 1, 1)))
+void rk_down(__global const S_T *restrict source, __global S_T *restrict result, __global const int *restrict P)
+{
+    __local ushort counts[256 * RK_ITEMS];
+    __local ushort *own = counts + get_local_id(0);
+    const long item = (get_global_id(2) + P[0]) * (long)get_global_size(0) + get_global_id(0), row = (long)P[1] * P[4];
+    const int radius = P[5], k = P[6], step = P[4], at = item % row, y0 = (int)(item / row % P[11]) * P[9];
+    const int y1 = min(y0 + P[9], P[2]);
+    const long plane = item / row / P[11], pitch = (long)(P[1] + 2 * radius) * step;
+    if (plane >= P[3]) return;
+    __global const S_T *in = source + ((plane * P[15] + P[14] + y0 + radius) * pitch + at + (long)radius * step);
+    __global S_T *out = result + (plane * P[2] + y0) * row + at;
+    for (int i = 0; i < 256; i++)
+        own[i * RK_ITEMS] = 0;
+    for (int j = -radius, span = 0; j <= radius; j++) {
+        span = rk_next_span(radius, j, span, P[7]);
+        for (int i = -span; i <= span; i++)
+            own[key_of(in[j * pitch + (long)i * step], false) * RK_ITEMS]++;
+    }
+    int level = 0, less = 0; /* how many are below the level */
+    for (int y = y0;; in += pitch) {
+        while (less > k)
+            less -= own[--level * RK_ITEMS];
+        while (less + own[level * RK_ITEMS] <= k)
+            less += own[level++ * RK_ITEMS];
+        *out = key_element((S_T)level, false);
+        out += row;
+        if (++y >= y1) return;
+        /* A disc is as wide as it is high. */
+        for (int i = -radius, span = 0; i <= radius; i++) {
+            span = rk_next_span(radius, i, span, P[7]);
+            const int leaves = key_of(in[-span * pitch + (long)i * step], false);
+            const int enters = key_of(in[(span + 1) * pitch + (long)i * step], false);
+            own[leaves * RK_ITEMS]--;
+            own[enters * RK_ITEMS]++;
+            less += (enters < level) - (leaves < level);
         }
     }
 }

@@ -16,6 +16,8 @@
 /* Work-items that are launched together for each compute unit, and bytes of scratch memory of all of them at most;
  * work-items of a group where each counts for one element. */
 enum { CPU_ITEMS = 4, MOST_SCRATCH = 64 << 20, GPU_GROUP = 64 };
+/* Where each counts for a column of so many elements, or more; work-items of a group then (shaders/rank.cl knows it). */
+enum { GPU_ROWS = 32, DOWN_GROUP = 32 };
 /* A strip of histograms of columns: columns with the margin, and without it at least; rows at least, and in radii. */
 enum { BYTES_COLUMNS = 512, LEAST_COLUMNS = 256, BYTES_ROWS = 512, RADII = 16 };
 /* A strip in which a histogram of keys slides; a tile whose elements are ranked: its side with the margin, and without
@@ -41,7 +43,7 @@ static void reads(const ip_opaque *o, int input, const ip_region *result, ip_reg
 }
 
 typedef struct division {
-    bool counts, has_columns;            /* the kernels rk_count, rk_bytes; else rk_slide */
+    bool counts, goes_down, has_columns; /* the kernels rk_count, rk_down, rk_bytes; else rk_slide */
     int64_t rows, planes, columns, each; /* of the result; of a strip: columns and rows */
     int64_t across, down, strips, words; /* strips; scratch memory of one */
     int64_t items;                       /* work-items of a launch */
@@ -65,7 +67,8 @@ static division divide(const ip_opaque_call *call)
 {
     const ip_opaque *o = call->opaque;
     const int64_t radius = o->sizes[IP_RANK_RADIUS], size = ip_dtype(o->dtype)->size_bytes, tile = TILE - 2 * radius;
-    division d = { .counts = !call->device.is_cpu,
+    division d = { .counts = !call->device.is_cpu && size > 1,
+                   .goes_down = !call->device.is_cpu && size == 1,
                    .has_columns = size == 1 && !o->sizes[IP_RANK_DISC],
                    .rows = call->result.y1 - call->result.y0,
                    .planes = call->result.z1 - call->result.z0,
@@ -76,6 +79,7 @@ static division divide(const ip_opaque_call *call)
         d.columns = size > 2 ? most(tile, LEAST_TILE) : SLIDE_COLUMNS;
         d.each = size > 2 ? most(tile, LEAST_TILE) : SLIDE_ROWS;
     }
+    if (d.goes_down) d.each = most(GPU_ROWS, 2 * radius);
     d.columns = least(d.columns, o->dims[2]);
     d.each = least(d.each, d.rows);
     d.across = ip_ceil_div(o->dims[2], d.columns);
@@ -89,15 +93,17 @@ static division divide(const ip_opaque_call *call)
 static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH])
 {
     const division d = divide(call);
-    if (!d.counts) bytes[0] = (uint64_t)(d.items * d.words) * 4;
+    if (!d.counts && !d.goes_down) bytes[0] = (uint64_t)(d.items * d.words) * 4;
 }
 
 static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
 {
     const ip_opaque *o = call->opaque;
     const division d = divide(call);
-    const int64_t count = d.rows * d.planes * o->dims[2] * o->dims[3];
-    if (d.counts ? step > 0 : step * d.items >= d.strips) return false;
+    const bool in_groups = d.counts || d.goes_down;
+    const int64_t group = d.goes_down ? DOWN_GROUP : in_groups ? GPU_GROUP : 1;
+    const int64_t count = (d.goes_down ? d.down : d.rows) * d.planes * o->dims[2] * o->dims[3];
+    if (in_groups ? step > 0 : step * d.items >= d.strips) return false;
     const int64_t params[] = { 0,
                                o->dims[2],
                                d.rows,
@@ -118,14 +124,14 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     out->n_params = sizeof params / sizeof *params;
     for (int k = 0; k < out->n_params; k++)
         out->params[k] = (int)params[k];
-    out->kernel = d.counts ? "rk_count" : d.has_columns ? "rk_bytes" : "rk_slide";
+    out->kernel = d.goes_down ? "rk_down" : d.counts ? "rk_count" : d.has_columns ? "rk_bytes" : "rk_slide";
     out->n_buffers = 0;
     out->buffers[out->n_buffers++] = IP_BUFFER_INPUT;
-    if (!d.counts) out->buffers[out->n_buffers++] = IP_BUFFER_SCRATCH;
+    if (!in_groups) out->buffers[out->n_buffers++] = IP_BUFFER_SCRATCH;
     out->buffers[out->n_buffers++] = IP_BUFFER_RESULT;
-    out->local[0] = out->global[0] = d.counts ? GPU_GROUP : 1;
+    out->local[0] = out->global[0] = (size_t)group;
     out->global[1] = 1;
-    out->global[2] = (size_t)(d.counts ? ip_ceil_div(count, GPU_GROUP) : least(d.items, d.strips - step * d.items));
+    out->global[2] = (size_t)(in_groups ? ip_ceil_div(count, group) : least(d.items, d.strips - step * d.items));
     return true;
 }
 
