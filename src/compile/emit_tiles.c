@@ -245,13 +245,14 @@ static void copy_words(ip_emit *e, const ip_placed *p)
                            ip_emit_buffer_row(e, from, "z", ip_text(e->ir, "(%s + row)", ip_emit_tile_top(e, s))),
                            buffer, ip_emit_tile_left(e, s)),
                    size));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "shift", "(int)(start & 3) * 8");
+    if (size < 4) ip_s_add(e->ir, e->block, IP_S_LET, "int", "shift", "(int)(start & 3) * 8");
     ip_s_add(e->ir, e->block, IP_S_LET, "__global const uint *", "in",
              ip_text(e->ir, "(__global const uint *)%s + (start >> 2)", buffer));
     ip_s_add(e->ir, e->block, IP_S_LET, "__local uint *", "out",
              ip_text(e->ir, "(__local uint *)(%s + row * %d)", ip_emit_ring(e, s), p->pitch));
     ip_mark in_words = ip_emit_enter(e, shared_loop(e, "k", NULL, number(e, words), "lx", t->group_width));
-    ip_s_add(e->ir, e->block, IP_S_STORE, "out[k]", "(uint)(upsample(in[k + 1], in[k]) >> shift)", NULL);
+    ip_s_add(e->ir, e->block, IP_S_STORE, "out[k]", size < 4 ? "(uint)(upsample(in[k + 1], in[k]) >> shift)" : "in[k]",
+             NULL);
     ip_emit_leave(e, in_words);
     ip_emit_leave(e, in_rows);
 }
@@ -259,16 +260,17 @@ static void copy_words(ip_emit *e, const ip_placed *p)
 /* Elements of the buffer's row that must follow the tile's: what is read of words beyond it. */
 enum { WORD_REST = 8 };
 
-/* "is the whole tile of a copy where copy_words() may read?", as the name of an int; NULL: never, its elements are
- * words. */
+/* "is the whole tile of a copy where copy_words() may read?", as the name of an int; NULL: never. */
 static const char *declare_in_words(ip_emit *e, const ip_placed *p)
 {
     const ip_tiling *t = &e->kernel->tiling;
-    if (!p->is_copy || ip_dtype(p->stage->dtype)->size_bytes >= 4 || e->options->checks) return NULL;
+    if (!p->is_copy || e->options->checks) return NULL;
     const char *left = ip_emit_tile_left(e, p->stage), *pitch = ip_emit_slot(e, IP_SLOT_PITCH, 0, p->source, NULL);
     const char *columns = ip_text(e->ir, "%s >= 0 & %s - %s + %d <= %s", left, left,
                                   times(e, ip_emit_slot(e, IP_SLOT_ORIGIN, 2, p->source, NULL), e->channels),
-                                  (t->width + p->left + p->right) * e->channels + WORD_REST, pitch);
+                                  (t->width + p->left + p->right) * e->channels +
+                                      (ip_dtype(p->stage->dtype)->size_bytes < 4 ? WORD_REST : 0),
+                                  pitch);
     const char *rows = ip_text(e->ir, "%s >= 0 & yb - ya == %d & yb + %d <= %s", ip_emit_tile_top(e, p->stage),
                                t->height, p->lead, ip_emit_dim(e, p->stage, 1));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "in_words", ip_text(e->ir, "%s & %s", columns, rows));
@@ -564,6 +566,26 @@ static void compute_rows(ip_emit *e, const ip_placed *p)
     ip_emit_leave(e, in_row);
 }
 
+/* Without what the border rule says, where no element of the tile is beyond the domain's edges. */
+static void compute_inside_or_not(ip_emit *e, const ip_placed *p)
+{
+    const ip_tiling *t = &e->kernel->tiling;
+    ip_placed inner = *p;
+    inner.pad = inner.pad_rows = 0;
+    inner.pad_outside = NULL;
+    const char *top = ip_emit_tile_top(e, p->stage), *width = ip_emit_dim(e, p->stage, 2);
+    const char *rows = ip_text(e->ir, "%s >= 0 & %s + %d <= %s", top, top, t->height + p->lead - p->first,
+                               ip_emit_dim(e, p->stage, 1));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "is_inside",
+             ip_text(e->ir, "%s & xa >= %d & xa + %d <= %s", rows, p->left, t->width + p->right, width));
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "is_inside", NULL, NULL));
+    compute_rows(e, &inner);
+    ip_emit_leave(e, mark);
+    mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "!is_inside", NULL, NULL));
+    compute_rows(e, p);
+    ip_emit_leave(e, mark);
+}
+
 static void emit_stage(ip_emit *e, const ip_placed *p)
 {
     const ip_stage *s = p->stage;
@@ -583,6 +605,8 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
     block b = block_of(e, p, is_flat(e, p));
     if (b.rows > 0)
         compute_blocks(e, p, is_flat(e, p), b);
+    else if (!p->is_copy && (p->pad || p->pad_rows) && !e->options->checks)
+        compute_inside_or_not(e, p);
     else
         compute_rows(e, p);
     ip_emit_leave(e, by_elements);
