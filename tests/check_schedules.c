@@ -937,6 +937,22 @@ START_TEST(a_dear_halo_makes_the_group_larger_and_a_cheap_one_does_not)
 }
 END_TEST
 
+/* What reads far above and below has a narrow and high tile where a wide one does not fit. */
+START_TEST(a_tall_halo_makes_the_group_narrower)
+{
+    imgpar_context *ctx;
+    ck_assert_int_eq(imgpar_context_new("ref", &ctx), IMGPAR_OK);
+    ip_plan *tall = planned(ctx, "blur(cast($1, f32), 20)", IP_SCHEDULE_TILES, &targets[0]);
+    const ip_tiling *t = &tall->kernels[0].tiling;
+    ck_assert_int_eq(tall->kernels[0].schedule, IP_SCHEDULE_TILES);
+    ck_assert_int_lt(t->group_width, targets[0].group_width);
+    ck_assert_int_gt(t->group_height, targets[0].group_height);
+    ck_assert_int_le(t->group_width * t->group_height, targets[0].most_items);
+    ip_plan_free(tall);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
 /* Where two rows of a group read at once, the lower one continues with the banks that follow. */
 START_TEST(rows_of_a_narrow_group_are_in_different_banks)
 {
@@ -1003,6 +1019,7 @@ int main(void)
     tcase_add_test(c, a_chain_whose_halo_does_not_pay_is_cut);
     tcase_add_loop_test(c, a_work_item_makes_one_to_four_pixels_within_every_limit, 0, sizeof tiled / sizeof *tiled);
     tcase_add_test(c, a_dear_halo_makes_the_group_larger_and_a_cheap_one_does_not);
+    tcase_add_test(c, a_tall_halo_makes_the_group_narrower);
     tcase_add_test(c, rows_of_a_narrow_group_are_in_different_banks);
     tcase_add_test(c, an_image_larger_than_the_devices_is_read_from_a_buffer);
     suite_add_tcase(suite, c);

@@ -23,9 +23,8 @@
  */
 #include "base/dtype.h"
 #include "compile/emit_fold.h"
+#include "compile/emit_tiles.h"
 #include "graph/array.h"
-
-#include <stdlib.h>
 
 const char *ip_emit_tile_top(ip_emit *e, const ip_stage *stage)
 {
@@ -41,19 +40,15 @@ static const char *times(ip_emit *e, const char *x, int n) { return n == 1 ? x :
 
 /* ---- which rows, which columns ------------------------------------------------------------ */
 
-typedef struct span {
-    const char *from, *to;
-} span;
-
-/* Rows or columns of a stage's tile: of those beyond the domain only as many as some reader looks at. */
-static span span_of(ip_emit *e, const ip_placed *p, bool rows)
+ip_tile_range ip_tile_span(ip_emit *e, const ip_placed *p, bool rows)
 {
     int before = rows ? -p->first : p->left, behind = rows ? p->lead : p->right, pad = rows ? p->pad_rows : p->pad;
     const char *from = rows ? "ya" : "xa", *to = rows ? "yb" : "xb";
-    if (before == 0 && behind == 0) return (span){ from, to };
+    if (before == 0 && behind == 0) return (ip_tile_range){ from, to };
     const char *extent = ip_emit_dim(e, p->stage, rows ? 1 : 2);
-    return (span){ ip_text(e->ir, "max(%s - %d, %d)", from, before, -pad),
-                   ip_text(e->ir, pad ? "min(%s + %d, %s + %d)" : "min(%s + %d, %s)", to, behind, extent, pad) };
+    return (
+        ip_tile_range){ ip_text(e->ir, "max(%s - %d, %d)", from, before, -pad),
+                        ip_text(e->ir, pad ? "min(%s + %d, %s + %d)" : "min(%s + %d, %s)", to, behind, extent, pad) };
 }
 
 /* A loop whose iterations the work-items of the group take in turns: `id` of `n` begins with the id-th. from NULL:
@@ -67,22 +62,14 @@ static ip_stmt *shared_loop(ip_emit *e, const char *var, const char *from, const
 
 /* ---- one element --------------------------------------------------------------------------- */
 
-/* Where an element of a stage goes. */
-typedef struct target {
-    const ip_placed *p;
-    const char *row, *stored; /* pointers to its row in the tile or in its buffer; where it is stored beside a tile */
-    const char *outside;      /* for a constant border, "is it beyond the edges?"; NULL */
-    ip_expr *value_outside;   /* and what stands there */
-} target;
-
-static const char *edged(ip_emit *e, const target *t, const char *value)
+static const char *edged(ip_emit *e, const ip_tile_target *t, const char *value)
 {
     return t->outside ? ip_text(e->ir, "%s ? %s : %s", t->outside, ip_emit_value(e, t->value_outside), value) : value;
 }
 
 /* place: index of the element in its row, beyond the domain's edges, too; `own` tells whether it is of the tile
  * itself. */
-static void put(ip_emit *e, const target *t, const char *place, const char *value, const char *own)
+static void put(ip_emit *e, const ip_tile_target *t, const char *place, const char *value, const char *own)
 {
     const ip_stage *s = t->p->stage;
     if (t->p->place != IP_PLACE_TILE) {
@@ -103,20 +90,18 @@ static const char *is_outside(ip_emit *e, const ip_placed *p, const char *x, con
     return ip_text(e->ir, p->pad_rows ? "(y != row | %s != %s)" : "(%s != %s)", x, column);
 }
 
-/* What is called i where channels do not interact, or x, is named so; beyond the edges it is what the border rule makes
- * of it. */
-static const char *line_variable(const ip_placed *p, bool flat)
+const char *ip_tile_variable(const ip_placed *p, bool flat)
 {
     if (flat) return p->pad ? "at" : "i";
     return p->pad ? "column" : "x";
 }
 
 /* Channels do not interact: one element. */
-static void compute_element(ip_emit *e, target t)
+static void compute_element(ip_emit *e, ip_tile_target t)
 {
     const ip_placed *p = t.p;
     const ip_stage *s = p->stage;
-    const char *at = line_variable(p, true);
+    const char *at = ip_tile_variable(p, true);
     if (p->pad) { /* at may be below 0; a division that truncates wants it above */
         const char *width = ip_emit_dim(e, s, 2), *bias = number(e, p->pad * e->channels);
         ip_s_add(e->ir, e->block, IP_S_LET, "int", "column",
@@ -137,11 +122,11 @@ static void compute_element(ip_emit *e, target t)
     e->flat = NULL;
 }
 
-static void compute_pixel(ip_emit *e, target t)
+static void compute_pixel(ip_emit *e, ip_tile_target t)
 {
     const ip_placed *p = t.p;
     const ip_stage *s = p->stage;
-    const char *at = line_variable(p, false), *values[IP_WRITTEN_CHANNELS];
+    const char *at = ip_tile_variable(p, false), *values[IP_WRITTEN_CHANNELS];
     if (p->pad)
         ip_s_add(e->ir, e->block, IP_S_LET, "int", "x",
                  ip_emit_border(e, p->pad_border, "column", ip_emit_dim(e, s, 2)));
@@ -159,22 +144,26 @@ static void compute_pixel(ip_emit *e, target t)
     e->coord[2] = NULL;
 }
 
-/* A row's elements, or pixels, each by one work-item. */
-static void compute_line(ip_emit *e, target t, span columns, bool flat)
+void ip_tile_element(ip_emit *e, ip_tile_target t, bool flat)
 {
-    const int each = flat ? e->channels : 1;
-    ip_stmt *loop = shared_loop(e, line_variable(t.p, flat), times(e, columns.from, each), times(e, columns.to, each),
-                                "lx", e->kernel->tiling.group_width);
-    ip_mark mark = ip_emit_enter(e, loop);
     if (flat)
         compute_element(e, t);
     else
         compute_pixel(e, t);
+}
+
+/* A row's elements, or pixels, each by one work-item. */
+static void compute_line(ip_emit *e, ip_tile_target t, ip_tile_range columns, bool flat)
+{
+    const int each = flat ? e->channels : 1;
+    ip_stmt *loop = shared_loop(e, ip_tile_variable(t.p, flat), times(e, columns.from, each),
+                                times(e, columns.to, each), "lx", e->kernel->tiling.group_width);
+    ip_mark mark = ip_emit_enter(e, loop);
+    ip_tile_element(e, t, flat);
     ip_emit_leave(e, mark);
 }
 
-/* Elements of a stage in a word: more than one only if they are stored as words. Note [Words]. */
-static int elements_a_word(const ip_emit *e, const ip_placed *p, bool flat)
+int ip_tile_word(const ip_emit *e, const ip_placed *p, bool flat)
 {
     bool is_line = (flat || e->channels == 1) && !e->options->checks;
     return p->place == IP_PLACE_NONE && is_line && p->stage->dtype != IMGPAR_F16
@@ -279,10 +268,10 @@ static const char *declare_in_words(ip_emit *e, const ip_placed *p)
 
 /* ---- one stage ------------------------------------------------------------------------------- */
 
-static target target_of(ip_emit *e, const ip_placed *p, const char *row)
+ip_tile_target ip_tile_target_of(ip_emit *e, const ip_placed *p, const char *row)
 {
     const ip_stage *s = p->stage;
-    target t = { .p = p, .row = "out" };
+    ip_tile_target t = { .p = p, .row = "out" };
     if (p->place == IP_PLACE_TOTAL) return t;
     const char *type = ip_dtype(s->dtype)->cl;
     if (p->place == IP_PLACE_NONE) {
@@ -310,254 +299,21 @@ static bool is_flat(ip_emit *e, const ip_placed *p)
     return !asks_channel && ip_is_flat(&site, p->stage->body);
 }
 
-/* ---- blocks: Note [Blocks] -------------------------------------------------------------------- */
-
-enum {
-    BLOCK_ROWS = 4,
-    BLOCK_PIXELS = 4,
-    BLOCK_CHANNELS = 3,      /* neighbours' blocks of more begin in one bank */
-    BLOCK_OPERATIONS = 1024, /* of a block at most: it is unrolled */
-    FAR = 63                 /* offsets that are looked at */
-};
-
-/* pixels are above 1 only where elements are all channels of them. */
-typedef struct block {
-    int rows, pixels, elements;
-} block;
-
-/* The rows and columns beside its own that a stage reads. */
-typedef struct taps {
-    ip_ir *ir;
-    bool rows[2 * FAR + 1], columns[2 * FAR + 1];
-} taps;
-
-static void note_tap(bool *set, const ip_index *index, int axis)
-{
-    if (index->kind == IP_INDEX_UNIT && index->axis == axis && index->lo == index->hi && abs(index->lo) <= FAR)
-        set[FAR + index->lo] = true;
-}
-
-static void note_taps(ip_expr *x, void *user)
-{
-    taps *t = user;
-    if (x->op != IP_X_LOAD) return;
-    ip_index row = ip_x_classify(t->ir, x->arg[1]), column = ip_x_classify(t->ir, x->arg[2]);
-    note_tap(t->rows, &row, 1);
-    note_tap(t->columns, &column, 2);
-}
-
-/* Taps of n neighbours in all. */
-static int taps_of(const bool *set, int n)
-{
-    int sum = 0;
-    for (int k = 0; k < 2 * FAR + n; k++) {
-        bool is_tap = false;
-        for (int j = 0; j < n; j++)
-            is_tap |= k - j >= 0 && k - j <= 2 * FAR && set[k - j];
-        sum += is_tap;
-    }
-    return sum;
-}
-
-/* Neighbours that are worth making together, at most `most`: they read three quarters of what each reads, or less. */
-static int worth_together(const bool *set, int most)
-{
-    int n = most;
-    while (n > 1 && 4 * taps_of(set, n) > 3 * n * taps_of(set, 1))
-        n /= 2;
-    return n;
-}
-
-/* What a work-item makes of a stage at a time, where that is more than a word of a row; else rows is 0. */
-static block block_of(ip_emit *e, const ip_placed *p, bool flat)
-{
-    const ip_stage *s = p->stage;
-    const block none = { .rows = 0 };
-    int word = elements_a_word(e, p, flat), size = (int)ip_dtype(s->dtype)->size_bytes;
-    bool is_line = flat || e->channels == 1, is_kept = p->place == IP_PLACE_TILE && !p->is_stored;
-    if (!is_line || e->options->checks || p->is_copy || s->kind != IP_STAGE_MAP || s->dtype == IMGPAR_F16 ||
-        !(is_kept || p->place == IP_PLACE_NONE) || ip_x_has_window(e->ir, s->body))
-        return none;
-    taps t = { .ir = e->ir };
-    ip_x_walk(e->ir, s->body, note_taps, &t);
-    int64_t cost = ip_x_cost(e->ir, s->body) + 1;
-    block b = { .rows = worth_together(t.rows, BLOCK_ROWS), .pixels = 1, .elements = word };
-    if (size < 4 && e->channels <= BLOCK_CHANNELS && worth_together(t.columns, BLOCK_PIXELS) == BLOCK_PIXELS &&
-        cost * BLOCK_PIXELS * e->channels <= BLOCK_OPERATIONS) {
-        b.pixels = BLOCK_PIXELS;
-        b.elements = BLOCK_PIXELS * e->channels;
-    }
-    while (b.rows > 1 && cost * b.rows * b.elements > BLOCK_OPERATIONS)
-        b.rows /= 2;
-    return b.rows > 1 || b.elements > word ? b : none;
-}
-
-static const char *element_of(ip_emit *e, int row, int k) { return ip_text(e->ir, "e%d_%d", row, k); }
-
-/* Rows of the block to where they are kept: as words where those are whole ones. */
-static void put_block(ip_emit *e, const ip_placed *p, block b)
-{
-    const ip_stage *s = p->stage;
-    const char *type = ip_dtype(s->dtype)->cl, *index = "at0";
-    const int word = 4 / (int)ip_dtype(s->dtype)->size_bytes;
-    bool is_kept = p->place == IP_PLACE_TILE, in_words = word > 1 && b.elements % word == 0;
-    if (is_kept) index = ip_text(e->ir, "(at0 - %s)", ip_emit_tile_left(e, s));
-    for (int row = 0; row < b.rows; row++) {
-        ip_mark in_row = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
-        target_of(e, p, row ? ip_text(e->ir, "(row0 + %d)", row) : "row0");
-        if (in_words && !is_kept) {
-            ip_s_add(e->ir, e->block, IP_S_LET, "int", "in_words",
-                     ip_text(e->ir, "((out - %s + at0) & %d) == 0", ip_emit_buffer(e, s), word - 1));
-            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "in_words", NULL, NULL));
-        }
-        for (int k = 0; in_words && k < b.elements; k += word) {
-            const char *values = element_of(e, row, k);
-            for (int n = 1; n < word; n++)
-                values = ip_text(e->ir, "%s, %s", values, element_of(e, row, k + n));
-            ip_s_add(e->ir, e->block, IP_S_STORE,
-                     ip_text(e->ir, "*(%s %s%d *)(out + %s)", is_kept ? "__local" : "__global", type, word,
-                             ip_text_plus(e->ir, index, k)),
-                     ip_text(e->ir, "(%s%d)(%s)", type, word, values), NULL);
-        }
-        if (in_words && !is_kept) {
-            ip_emit_leave(e, (ip_mark){ in_row.block->last, in_row.n_trail, in_row.n_rows });
-            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "!in_words", NULL, NULL));
-        }
-        for (int k = 0; !(in_words && is_kept) && k < b.elements; k++)
-            ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "out[%s]", ip_text_plus(e->ir, index, k)),
-                     element_of(e, row, k), NULL);
-        ip_emit_leave(e, in_row);
-    }
-}
-
-typedef struct moved {
-    const ip_kernel *kernel;
-    int row, column;
-} moved;
-
-/* Tiles hold what is beyond the edges, so what is read of them has no border: one tap is one expression. */
-static ip_expr *move(ip_ir *ir, ip_expr *x, void *user)
-{
-    const moved *m = user;
-    if (ip_x_is_coord(x, 1) && m->row) return ip_x_binary(ir, IP_X_ADD, x, ip_x_int(ir, IMGPAR_I32, m->row));
-    if (ip_x_is_coord(x, 2) && m->column) return ip_x_binary(ir, IP_X_ADD, x, ip_x_int(ir, IMGPAR_I32, m->column));
-    if (x->op != IP_X_LOAD || x->border == IP_BORDER_NONE) return x;
-    const ip_placed *from = ip_kernel_placed(m->kernel, x->source);
-    return from && from->place == IP_PLACE_TILE ? ip_x_load(ir, x->source, x->arg, IP_BORDER_NONE, NULL) : x;
-}
-
-/* A block that lies inside whatever may cut it. One channel, or one element of a word, after the other: the same
- * element of all its rows and pixels at once, in which what their windows share is one expression. */
-static void compute_whole_block(ip_emit *e, const ip_placed *p, bool flat, block b)
-{
-    const ip_stage *s = p->stage;
-    ip_expr *bodies[BLOCK_ROWS * BLOCK_PIXELS];
-    const int apart = b.elements / b.pixels, n = b.rows * b.pixels;
-    for (int row = 0; row < b.rows; row++)
-        for (int k = 0; k < b.elements; k++)
-            ip_s_add(e->ir, e->block, IP_S_VAR, ip_dtype(s->dtype)->cl, element_of(e, row, k), NULL);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "y", "row0");
-    for (int k = 0; k < apart; k++) {
-        ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "i", ip_text_plus(e->ir, "at0", k));
-        e->flat = flat ? "i" : NULL;
-        e->coord[2] = flat ? NULL : "i";
-        ip_channels channels = { .n = 0 };
-        if (!flat) channels = ip_emit_enter_channels(e, s->body);
-        for (int j = 0; j < n; j++) {
-            moved by = { .kernel = e->kernel, .row = j / b.pixels, .column = j % b.pixels };
-            bodies[j] = ip_x_map(e->ir, flat ? s->body : channels.bodies[0], move, &by);
-            ip_emit_row_pointers(e, bodies[j]);
-        }
-        ip_emit_count_uses(e, bodies, n);
-        for (int j = 0; j < n; j++)
-            ip_s_add(e->ir, e->block, IP_S_STORE, element_of(e, j / b.pixels, j % b.pixels * apart + k),
-                     ip_emit_value(e, bodies[j]), NULL);
-        if (!flat) ip_emit_leave_channels(e, &channels);
-        e->flat = e->coord[2] = NULL;
-        ip_emit_leave(e, mark);
-    }
-    put_block(e, p, b);
-}
-
-/* What is inside of another. */
-static void compute_cut_block(ip_emit *e, const ip_placed *p, bool flat, block b, span rows, span columns)
-{
-    const char *row = p->pad_rows ? "row" : "y";
-    ip_mark in_row =
-        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, row, ip_text(e->ir, "max(row0, %s)", rows.from),
-                                  ip_text(e->ir, "min(row0 + %d, %s)", b.rows, rows.to)));
-    if (p->pad_rows)
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "y",
-                 ip_emit_border(e, p->pad_border, "row", ip_emit_dim(e, p->stage, 1)));
-    target t = target_of(e, p, row);
-    ip_emit_row_pointers(e, p->stage->body);
-    ip_mark in_element = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, line_variable(p, flat),
-                                                   ip_text(e->ir, "max(at0, %s)", columns.from),
-                                                   ip_text(e->ir, "min(at0 + %d, %s)", b.elements, columns.to)));
-    if (flat)
-        compute_element(e, t);
-    else
-        compute_pixel(e, t);
-    ip_emit_leave(e, in_element);
-    ip_emit_leave(e, in_row);
-}
-
-static void compute_blocks(ip_emit *e, const ip_placed *p, bool flat, block b)
-{
-    const ip_tiling *t = &e->kernel->tiling;
-    const ip_stage *s = p->stage;
-    int rows = t->height + p->lead - p->first, columns = (t->width + p->left + p->right) * e->channels;
-    int blocks_down = (rows + b.rows - 1) / b.rows, blocks_across = (columns + b.elements - 1) / b.elements;
-    span down = span_of(e, p, true), across = span_of(e, p, false);
-    const char *row_edges = "", *column_edges = "";
-    e->coord[0] = "z";
-    e->coord[1] = "y";
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "item", ip_text(e->ir, "ly * %d + lx", t->group_width),
-                             number(e, blocks_down * blocks_across));
-    loop->d = number(e, t->group_width * t->group_height);
-    ip_mark in_block = ip_emit_enter(e, loop);
-    across = (span){ times(e, across.from, e->channels), times(e, across.to, e->channels) };
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "row0",
-             ip_text_plus(
-                 e->ir,
-                 ip_text(e->ir, "ya + %s", ip_text_times(e->ir, ip_text(e->ir, "item / %d", blocks_across), b.rows)),
-                 p->first));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "at0",
-             ip_text(e->ir, "%s + %s", times(e, p->left ? ip_text(e->ir, "(xa - %d)", p->left) : "xa", e->channels),
-                     ip_text_times(e->ir, ip_text(e->ir, "item %% %d", blocks_across), b.elements)));
-    if (p->pad_rows) row_edges = ip_text(e->ir, " & row0 >= 0 & row0 + %d <= %s", b.rows, ip_emit_dim(e, s, 1));
-    if (p->pad)
-        column_edges =
-            ip_text(e->ir, " & at0 >= 0 & at0 + %d <= %s", b.elements, times(e, ip_emit_dim(e, s, 2), e->channels));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "is_whole",
-             ip_text(e->ir, "row0 >= %s & row0 + %d <= %s & at0 >= %s & at0 + %d <= %s%s%s", down.from, b.rows, down.to,
-                     across.from, b.elements, across.to, row_edges, column_edges));
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "is_whole", NULL, NULL));
-    compute_whole_block(e, p, flat, b);
-    ip_emit_leave(e, mark);
-    mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "!is_whole", NULL, NULL));
-    compute_cut_block(e, p, flat, b, down, across);
-    ip_emit_leave(e, mark);
-    ip_emit_leave(e, in_block);
-    e->coord[0] = e->coord[1] = NULL;
-}
-
 /* Every row of the tile, element by element or as words. */
 static void compute_rows(ip_emit *e, const ip_placed *p)
 {
     const ip_stage *s = p->stage;
-    span rows = span_of(e, p, true), columns = span_of(e, p, false);
+    ip_tile_range rows = ip_tile_span(e, p, true), columns = ip_tile_span(e, p, false);
     const char *row = p->pad_rows ? "row" : "y";
     ip_mark in_row = ip_emit_enter(e, shared_loop(e, row, rows.from, rows.to, "ly", e->kernel->tiling.group_height));
     if (p->pad_rows)
         ip_s_add(e->ir, e->block, IP_S_LET, "int", "y", ip_emit_border(e, p->pad_border, "row", ip_emit_dim(e, s, 1)));
     e->coord[0] = "z";
     e->coord[1] = "y";
-    target t = target_of(e, p, row);
+    ip_tile_target t = ip_tile_target_of(e, p, row);
     ip_emit_row_pointers(e, s->body);
     bool flat = is_flat(e, p);
-    int n = elements_a_word(e, p, flat);
+    int n = ip_tile_word(e, p, flat);
     if (n > 1)
         compute_words(e, p, flat, n);
     else
@@ -602,12 +358,10 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
         ip_emit_leave(e, by_words);
         ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "!in_words", NULL, NULL));
     }
-    block b = block_of(e, p, is_flat(e, p));
-    if (b.rows > 0)
-        compute_blocks(e, p, is_flat(e, p), b);
-    else if (!p->is_copy && (p->pad || p->pad_rows) && !e->options->checks)
+    bool in_blocks = ip_emit_tile_blocks(e, p, is_flat(e, p));
+    if (!in_blocks && !p->is_copy && (p->pad || p->pad_rows) && !e->options->checks)
         compute_inside_or_not(e, p);
-    else
+    else if (!in_blocks)
         compute_rows(e, p);
     ip_emit_leave(e, by_elements);
     if (p->place == IP_PLACE_TOTAL) ip_emit_group_fold_tile_end(e, p);

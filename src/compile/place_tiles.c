@@ -19,8 +19,9 @@
  * work.
  *
  * Note [Narrow groups]
- * A stage that reads far above and below needs so many rows that a tile as wide as the group may not fit. The group then
- * becomes narrower and higher: its rows are short pieces of memory's, but each is read for many rows of the result.
+ * A stage that reads far above and below needs so many rows that a tile as wide as the group may not fit. The group
+ * then becomes narrower and higher: its rows are short pieces of memory's, but each is read for many rows of the
+ * result.
  *
  * Note [Banks]
  * Neighbouring work-items read neighbouring elements of a row, which are in different banks, or in one word that is

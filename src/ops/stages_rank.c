@@ -16,7 +16,7 @@
 /* Work-items that are launched together for each compute unit, and bytes of scratch memory of all of them at most;
  * work-items of a group where each counts for one element. */
 enum { CPU_ITEMS = 4, MOST_SCRATCH = 64 << 20, GPU_GROUP = 64 };
-/* Where each counts for a column of so many elements, or more; work-items of a group then (shaders/rank.cl knows it). */
+/* Where each counts for a column: elements of that at least; work-items of a group then (shaders/rank.cl knows it). */
 enum { GPU_ROWS = 32, DOWN_GROUP = 32 };
 /* A strip of histograms of columns: columns with the margin, and without it at least; rows at least, and in radii. */
 enum { BYTES_COLUMNS = 512, LEAST_COLUMNS = 256, BYTES_ROWS = 512, RADII = 16 };
