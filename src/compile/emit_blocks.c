@@ -5,8 +5,8 @@
  * Note [Blocks]
  * Local memory gives a unit a word a work-item at a time, and a stencil asks for every tap: that is what a tile waits
  * for. The windows of neighbours share most of their taps, so a work-item makes a block of several rows, or of several
- * pixels of a row, and what these share is one expression: a vertical pass of 13 taps reads 16 elements for 4 of its own
- * rather than 52. Blocks are handed out along the tile's rows, whatever the group's shape. One that is cut by the
+ * pixels of a row, and what these share is one expression: a vertical pass of 13 taps reads 16 elements for 4 of its
+ * own rather than 52. Blocks are handed out along the tile's rows, whatever the group's shape. One that is cut by the
  * tile's or the domain's edge is made element by element.
  *
  * Pixels are made together of elements of 8 and 16 bits, as neighbouring work-items' blocks of wider ones begin in one

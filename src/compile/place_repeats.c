@@ -10,12 +10,15 @@ typedef struct repeats {
     int n;
 } repeats;
 
-static void note_repeat(ip_expr *load, void *user)
+/* A load that tells an index stays where it is: ip_put_value() puts values. */
+static bool note_repeat(ip_expr *x, void *user)
 {
     repeats *r = user;
-    bool is_element = !(load->uses & (IP_USES_TAP | IP_USES_ACC));
-    if (is_element && load != r->reader->body && r->n < MOST_REPEATS && ip_repeats_pixels(load, load->source->dims[3]))
-        r->loads[r->n++] = load;
+    if (x->op != IP_X_LOAD) return true;
+    bool is_element = !(x->uses & (IP_USES_TAP | IP_USES_ACC));
+    if (is_element && x != r->reader->body && r->n < MOST_REPEATS && ip_repeats_pixels(x, x->source->dims[3]))
+        r->loads[r->n++] = x;
+    return false;
 }
 
 void ip_place_repeats(ip_placing *p, ip_stage *reader)
@@ -23,7 +26,7 @@ void ip_place_repeats(ip_placing *p, ip_stage *reader)
     repeats r = { .reader = reader };
     ip_ir *ir = p->plan->ir;
     if (reader->kind != IP_STAGE_MAP) return;
-    ip_stage_each_load(ir, reader, note_repeat, &r);
+    ip_x_descend(ir, reader->body, note_repeat, &r);
     for (int k = 0; k < r.n; k++) {
         ip_expr *at[4], *load = r.loads[k];
         ip_stage *row = ip_add_row(p, reader, load, load->source->dims[3], "every pixel several times");
