@@ -524,6 +524,8 @@ START_TEST(elements_have_bounds)
         { "erode($1, element=", 32769, ' ', "erode: element is 1x32769; its sides are at most 32767" },
         { "dilate($1, element=", 32769, ';', "dilate: element is 32769x1; its sides are at most 32767" },
         { "erode($1, element=", 65537, ' ', "erode: element is 1x65537; its sides are at most 32767" },
+        { "hit_or_miss($1, ", 257, ' ', "hit_or_miss: element is 1x257; its sides are at most 255" },
+        { "hit_or_miss($1, ", 257, ';', "hit_or_miss: element is 257x1; its sides are at most 255" },
     };
     for (size_t k = 0; k < sizeof beyond / sizeof *beyond; k++) {
         char *text = long_element(beyond[k].call, beyond[k].n, beyond[k].between);
