@@ -470,8 +470,8 @@ typedef struct imgpar_op_param {
     const char *type;         /* "number" "integer" "bool" "text" "choice" "vector" "matrix" */
     const char *default_text; /* NULL: required */
     const char *choices;      /* of choices: "replicate|reflect|..."; else a further rule, "odd" (only odd numbers or
-                                 extents), "whole" (only whole numbers, in vectors up to 4) or "vector" (also one number
-                                 a channel); or NULL */
+                                 extents), "whole" (only whole numbers, in vectors up to 4), "free" (NaN and infinities,
+                                 too) or "vector" (also one number a channel); or NULL */
     double minimum, maximum;  /* of numbers, and of the elements of whole vectors; -INFINITY, INFINITY: free */
     const char *unit;         /* "px", "levels", or "" */
     const char *help;
@@ -509,6 +509,7 @@ typedef struct imgpar_op_info {
      * "stays": it is the input's; of operators of two arrays of several channels, and of what is made of their result,
      * it is as any channel. "weighs: ...", "blends: ...": colours are weighed by it. "dropped" */
     const char *alpha;
+    int takes_more; /* any number of arrays, two at least: the row of the first two, of that and the third, ... */
 } imgpar_op_info;
 
 /* The table: every operation by index, or by name or alias (NULL if there is none). */
@@ -518,7 +519,8 @@ IMGPAR_API const imgpar_op_info *imgpar_op_find(const char *name);
 
 /*
  * Any operation by name with options as text ("sigma=2, border=wrap") or NULL:
- * imgpar_op(ctx, "blur", &photo, 1, "sigma=2").
+ * imgpar_op(ctx, "blur", &photo, 1, "sigma=2"). Of a row that takes_more, n_inputs may be more than its own:
+ * imgpar_op(ctx, "concatenate", parts, 5, "axis=1").
  */
 IMGPAR_API imgpar_array *imgpar_op(imgpar_context *ctx, const char *name, imgpar_array *const *inputs, size_t n_inputs,
                                    const char *options);

@@ -149,7 +149,8 @@ static const char *judge(const ip_sql_record *record)
         return *record->name ? "a text with a name" : record->n_inputs > 9 ? "too many inputs" : NULL;
     const imgpar_op_info *op = imgpar_op_find(record->name);
     if (!op || !op->in_sql || strcmp(op->name, record->name)) return "unknown operation";
-    return op->n_inputs == record->n_inputs ? NULL : "wrong number of inputs";
+    const bool is_right = record->n_inputs == op->n_inputs || (op->takes_more && record->n_inputs > op->n_inputs);
+    return is_right ? NULL : "wrong number of inputs";
 }
 
 /* Reads the record at p of n bytes left; *used gets its length. R1: every length is compared with n first. */

@@ -104,6 +104,7 @@ char *ip_sql_op_arguments(const imgpar_op_info *op)
     int open = 0;
     for (int k = 0; k < op->n_inputs; k++)
         sqlite3_str_appendf(s, "%s%s", k ? ", " : "", op->input_names[k]);
+    if (op->takes_more) sqlite3_str_appendall(s, ", ...");
     for (int k = 0; k < op->n_params; k++) {
         const imgpar_op_param *p = op->params[k];
         const char *comma = sqlite3_str_length(s) ? ", " : "";

@@ -5,7 +5,8 @@
  * R1. Every row offered in SQL is there as img_NAME; under its bare name only where the row says so.
  * R2. NULL in gives NULL out, whatever the place of the NULL.
  * R3. A function is DETERMINISTIC only where its row promises the same bytes on every device.
- * R4. Arguments: the operation's images, then its options (options.h).
+ * R4. Arguments: the operation's images, then its options (options.h). Where a row takes more images than its own, all
+ *     up to the first option are: a blob, or of a row without options whatever it is.
  *
  *     SELECT blur(img, 2) FROM photos;                            -- finished PNG
  *     SELECT png(blend(blur(lazy(a), 2), img_invert(b), 0.3));    -- deferred, computed once
@@ -36,10 +37,17 @@ static void run_op(ip_sql_call *call, sqlite3_context *ctx, int argc, sqlite3_va
         too_few(call, argc);
         return;
     }
-    char *options = ip_sql_options_read(call, op->n_inputs, argc - op->n_inputs, argv + op->n_inputs);
+    int n = op->n_inputs;
+    while (op->takes_more && n < argc && (!op->n_params || sqlite3_value_type(argv[n]) == SQLITE_BLOB))
+        n++;
+    if (n > IP_SQL_MAX_INPUTS) {
+        ip_sql_call_fail(call, SQLITE_ERROR, "got %d images, takes at most %d", n, IP_SQL_MAX_INPUTS);
+        return;
+    }
+    char *options = ip_sql_options_read(call, n, argc - n, argv + n);
     if (!options) return;
     ip_sql_inputs in;
-    if (!ip_sql_inputs_read(call, op->n_inputs, argv, &in)) {
+    if (!ip_sql_inputs_read(call, n, argv, &in)) {
         ip_sql_record record = {
             .kind = IP_SQL_OPERATION, .name = op->name, .body = options, .n_body = strlen(options) + 1
         };

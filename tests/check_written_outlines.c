@@ -375,7 +375,8 @@ static int segments_of(const real *v, real level, segment *out)
                 ck_assert_int_lt(n, MOST_SEGMENTS);
                 crossing(v, x, y, k, level, out[n].from);
                 crossing(v, x, y, (first + 3) % 4, level, out[n].to);
-                out[n++].is_seen = false;
+                out[n].is_seen = false;
+                n += out[n].from[0] != out[n].to[0] || out[n].from[1] != out[n].to[1]; /* at a pixel with the level */
             }
         }
     return n;
@@ -467,9 +468,18 @@ static const struct {
     { "hull_points(numbers([0 3; 4 1; 2 9; 2 4; 4 6]))", "[0 3; 4 1; 4 6; 2 9; nan nan]" },
     { "find_contours(numbers([0 0 0; 0 4 0; 0 0 0]), 1, 6)",
       "[0 0.25 1; 0 1 0.25; 0 1.75 1; 0 1 1.75; 0 0.25 1; nan nan nan]" },
+    { "find_contours(numbers([0 0 0 0 0; 0 4 0 4 0; 0 0 0 0 0]), 1, 9)",
+      "[0 0.25 1; 0 1 0.25; 0 1.75 1; 0 1 1.75; 0 0.25 1; nan nan nan; nan nan nan; nan nan nan; nan nan nan]" },
+    { "sum(isnan(find_contours(random([40 40]), 0.5, 2)))", "6" },
+    { "find_contours(numbers([2 2 2; 2 1 2; 2 2 2]), 1, 2)", "[nan nan nan; nan nan nan]" },
+    { "find_contours(numbers([0 0 0; 1 1 1; 2 2 2]), 1, 4)", "[0 0 1; 0 1 1; 0 2 1; nan nan nan]" },
+    { "find_contours(numbers([1 1 1; 1 2 1; 1 1 1]), 1, 6)", "[0 0 1; 0 1 0; 0 2 1; 0 1 2; 0 0 1; nan nan nan]" },
     { "find_contours(numbers([0 4; 0 4]), 1, 4)", "[0 0.25 1; 0 0.25 0; nan nan nan; nan nan nan]" },
     { "find_contours(ones([1 3]), 0.5, 2)", "[nan nan nan; nan nan nan]" },
     { "hough_circles(zeros([9 9]), 2, 3, 2)", "[0 0 0 0; 0 0 0 0]" },
+    { "a = make(61, 61, cast(200 * clamp(12.5 - sqrt((x - 30.5) ** 2 + (y - 30.5) ** 2), 0, 1), u8))\n"
+      "slice(hough_circles(a, 6, 20, 3, 10), [0 0], [3 3])",
+      "[30 30 12; 0 0 0; 0 0 0]" },
     { "slice(moments(zeros([2 2])), 0, 4)", "[0 0 0 0]" },
     { "hu_moments(zeros([2 2]))", "[0 0 0 0 0 0 0]" },
     { "find_trim(make(5, 4, x == 2 && y == 1))", "[2 1 1 1]" },
@@ -524,6 +534,8 @@ START_TEST(elements_have_bounds)
         { "erode($1, element=", 32769, ' ', "erode: element is 1x32769; its sides are at most 32767" },
         { "dilate($1, element=", 32769, ';', "dilate: element is 32769x1; its sides are at most 32767" },
         { "erode($1, element=", 65537, ' ', "erode: element is 1x65537; its sides are at most 32767" },
+        { "hit_or_miss($1, ", 257, ' ', "hit_or_miss: element is 1x257; its sides are at most 255" },
+        { "hit_or_miss($1, ", 257, ';', "hit_or_miss: element is 257x1; its sides are at most 255" },
     };
     for (size_t k = 0; k < sizeof beyond / sizeof *beyond; k++) {
         char *text = long_element(beyond[k].call, beyond[k].n, beyond[k].between);

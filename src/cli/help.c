@@ -43,6 +43,7 @@ static void print_signature(const imgpar_op_info *op, FILE *out)
     fprintf(out, "%s(", op->name);
     for (int i = 0; i < op->n_inputs; i++, comma = ", ")
         fprintf(out, "%s%s", comma, op->input_names[i]);
+    if (op->takes_more) fputs(", ...", out);
     for (int i = 0; i < op->n_params; i++, comma = ", ") {
         const imgpar_op_param *p = op->params[i];
         fprintf(out, "%s%s", comma, p->name);

@@ -122,6 +122,7 @@ static int print_operation(const imgpar_op_info *op)
     printf(".TP\n.BR %s \" (", op->name);
     for (int k = 0; k < op->n_inputs; k++)
         printf("%s%s", k ? ", " : "", op->input_names[k]);
+    if (op->takes_more) printf(", ...");
     for (int k = 0; k < op->n_params; k++)
         printf("%s%s%s", k || op->n_inputs ? ", " : "", op->params[k]->name, op->params[k]->default_text ? "=" : "");
     printf(")\"\n");

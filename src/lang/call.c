@@ -405,7 +405,7 @@ static bool eval_argument(ip_eval *ev, const ip_op *op, const ip_node *node, int
         *out = ip_val_text(item->name->name);
         return true;
     }
-    bool inside = (op->flags & IP_OP_ELEMENTWISE) && !node->names[i] && i < op->info.n_inputs;
+    bool inside = (op->flags & IP_OP_ELEMENTWISE) && !node->names[i] && (i < op->info.n_inputs || op->info.takes_more);
     if (inside) return ip_eval_value(ev, item, out);
     ip_coords own = { .bound = true };
     bool positions = i > 0 && first->kind == IP_V_ARRAY && strcmp(op->info.name, "at") == 0;
@@ -417,9 +417,127 @@ static bool eval_argument(ip_eval *ev, const ip_op *op, const ip_node *node, int
     return ok;
 }
 
+/* ---- rows that take any number of arrays ------------------------------------------------------ */
+
+/* A call of two arrays and what else was given: slots 0 and 1 are filled for each pair in turn. */
+typedef struct pair_call {
+    ip_val args[2 + IP_MAX_ARGS];
+    ip_symbol *names[2 + IP_MAX_ARGS];
+    size_t offsets[2 + IP_MAX_ARGS];
+    int n;
+} pair_call;
+
+/* How many arguments stand without a name; those of a tuple that is the only one: concatenate((a, b, c), axis=1). */
+static int count_unnamed(const ip_node *node)
+{
+    int n = 0;
+    while (n < node->n_items && !node->names[n])
+        n++;
+    return n;
+}
+
+static bool takes_tuple(const ip_op *op, const ip_node *node)
+{
+    return op->info.takes_more && count_unnamed(node) == 1 && node->items[0]->kind == IP_N_TUPLE;
+}
+
+/* Whether a call gives more arguments by position than its row has arrays, or a tuple of them. */
+static bool gives_more(const ip_op *op, const ip_node *node)
+{
+    return op->info.takes_more && (count_unnamed(node) > op->info.n_inputs || takes_tuple(op, node));
+}
+
+/* The names of what was given by name. */
+static __attribute__((noinline)) bool check_more_names(ip_eval *ev, const ip_node *node, const ip_op *op)
+{
+    ip_arg args[2 + IP_MAX_ARGS] = { 0 };
+    ip_bound bound;
+    ip_error err = { .status = IMGPAR_OK };
+    int bad = -1, first = count_unnamed(node), n = 2;
+    for (int i = first; i < node->n_items; i++)
+        args[n++].name = node->names[i] ? node->names[i]->name : NULL;
+    if (!ip_bind(op, args, n, &bound, &bad, &err)) return true;
+    return ip_eval_fail(ev, bad >= 2 ? node->starts[first + bad - 2] : node->offset, "%s", err.message);
+}
+
+/* The first n of vals, folded from the left. */
+static bool fold_pairs(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *vals, int n, pair_call *pair)
+{
+    bool ok = true;
+    for (int i = 1; ok && i < n; i++) {
+        ip_val both = { .kind = IP_V_NONE };
+        pair->args[0] = vals[0];
+        pair->args[1] = vals[i];
+        const bool scalars = pair->n == 2 && ip_val_is_scalar(&vals[0]) && ip_val_is_scalar(&vals[i]);
+        if (!scalars || !ip_scalar_function(node->name->name, pair->args, 2, &both))
+            ok = ip_call_op(ev, op, node->offset, pair->args, pair->names, pair->offsets, pair->n, &both);
+        ip_val_free(&vals[0]);
+        vals[0] = both;
+    }
+    return ok;
+}
+
+/* The values of a tuple, which are its only argument by position. */
+static bool take_tuple(ip_eval *ev, const ip_node *node, ip_val *vals)
+{
+    ip_val tuple = { .kind = IP_V_NONE };
+    ip_place place = ip_leave_region(ev, ip_inherited_coords(ev));
+    bool ok = ip_eval_any(ev, node->items[0], &tuple);
+    ev->place = place;
+    for (int i = 0; ok && i < tuple.u.tuple->n; i++)
+        vals[i] = ip_val_copy(&tuple.u.tuple->items[i]);
+    if (ok) ip_val_free(&tuple);
+    return ok;
+}
+
+/* A slot behind the two arrays; borrows v. */
+static void add_slot(pair_call *pair, const ip_val *v, ip_symbol *name, size_t offset)
+{
+    pair->args[pair->n] = *v;
+    pair->names[pair->n] = name;
+    pair->offsets[pair->n++] = offset;
+}
+
+/*
+ * concatenate(a, b, c, axis=1), min(a, b, c): the row's call of two arrays, for each further one again. A number at
+ * the end of the arguments by position is the row's first parameter, as in concatenate(a, b, c, 1).
+ */
+static bool call_more(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out)
+{
+    const bool is_tuple = takes_tuple(op, node);
+    const int first = count_unnamed(node), n_named = node->n_items - first;
+    int n = is_tuple ? node->items[0]->n_items : first;
+    if (!check_more_names(ev, node, op)) return false;
+    ip_val *vals = ip_vals_new(n_named + n), *by_place = vals + n_named;
+    pair_call *pair = ip_alloc(sizeof *pair);
+    bool ok = (vals && pair) || ip_eval_fail_memory(ev);
+    if (ok && is_tuple) ok = take_tuple(ev, node, by_place);
+    for (int i = is_tuple ? first : 0; ok && i < node->n_items; i++)
+        ok = eval_argument(ev, op, node, i, by_place, i < first ? &by_place[i] : &vals[i - first]);
+    if (ok) {
+        *pair = (pair_call){ .n = 2 };
+        pair->offsets[0] = pair->offsets[1] = node->offset;
+        if (!is_tuple && op->info.n_params > 0 && ip_val_is_scalar(&by_place[n - 1])) {
+            n--;
+            add_slot(pair, &by_place[n], NULL, node->items[n]->offset);
+        }
+        for (int i = 0; i < n_named; i++)
+            add_slot(pair, &vals[i], node->names[first + i], node->items[first + i]->offset);
+        ok = fold_pairs(ev, node, op, by_place, n, pair);
+    }
+    if (ok) {
+        *out = by_place[0];
+        by_place[0] = (ip_val){ .kind = IP_V_NONE };
+    }
+    if (vals) ip_vals_free(vals, n_named + (is_tuple ? node->items[0]->n_items : first));
+    ip_free(pair);
+    return ok;
+}
+
 bool ip_call_row(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out)
 {
     int n = node->n_items;
+    if (gives_more(op, node)) return call_more(ev, node, op, out);
     if (!check_names(ev, node, op)) return false;
     if (ev->loops > 0 && strcmp(op->info.name, "slice") == 0) {
         bool is_done;

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A list that grows while its length is unknown; copied into the arena at the end. */
@@ -85,17 +86,34 @@ static bool row_has_comma(const ip_parser *p)
 
 static bool is_sign(const ip_token *token) { return token->kind == IP_T_MINUS || token->kind == IP_T_PLUS; }
 
-/* A number with a sign that touches it; NULL without an error when there is none here. */
+/* nan or inf as the whole of an element: one that more is computed of begins an expression. */
+static bool is_not_finite(ip_parser *p, int at, double *value)
+{
+    const ip_token *name = ip_peek(p, at);
+    if (name->kind != IP_T_NAME) return false;
+    const ip_token *next = ip_peek(p, at + 1);
+    const bool is_nan = strcmp(name->u.name->name, "nan") == 0;
+    const bool ends = next->kind == IP_T_CLOSE_SQUARE || next->kind == IP_T_SEMICOLON;
+    const bool another =
+        next->kind == IP_T_NUMBER || next->kind == IP_T_NAME || (is_sign(next) && !ip_peek(p, at + 2)->space_before);
+    *value = is_nan ? (double)NAN : (double)INFINITY;
+    return (is_nan || strcmp(name->u.name->name, "inf") == 0) && (ends || (another && next->space_before));
+}
+
+/* A number, nan or inf, with a sign that touches it; NULL without an error when there is none here. */
 static ip_node *signed_number(ip_parser *p)
 {
     const ip_token *sign = is_sign(ip_peek(p, 0)) ? ip_peek(p, 0) : NULL;
     const ip_token *number = ip_peek(p, sign ? 1 : 0);
-    if (number->kind != IP_T_NUMBER || (sign && number->space_before)) return NULL;
+    double value = 0;
+    const bool is_word = is_not_finite(p, sign ? 1 : 0, &value);
+    if ((number->kind != IP_T_NUMBER && !is_word) || (sign && number->space_before)) return NULL;
+    if (!is_word) value = number->u.number;
     p->at += sign ? 2 : 1;
     ip_node *node = ip_parse_node(p, IP_N_NUMBER, sign ? sign : number, 0);
     if (!node) return NULL;
-    node->number = sign && sign->kind == IP_T_MINUS ? -number->u.number : number->u.number;
-    node->fractional = number->fractional;
+    node->number = sign && sign->kind == IP_T_MINUS ? -value : value;
+    node->fractional = is_word || number->fractional;
     return node;
 }
 

@@ -152,6 +152,10 @@ static void bind_arguments(names *to, const imgpar_array *call)
             bind_no_matrix(to, p->name);
             continue;
         }
+        if (ip_param_kind_of(p) == IP_PARAM_VECTOR && p->choices && strcmp(p->choices, "whole") == 0) {
+            bind(to, p->name, ip_val_text("auto")); /* axes that were not given, as rows take them */
+            continue;
+        }
         if (p->choices && strcmp(p->choices, "vector") == 0 && call->params[k].input < 0) {
             const ip_param one = { .rows = 1, .cols = 1, .numbers = (double[]){ call->params[k].number } };
             bind_matrix(to, p->name, &one); /* for all channels */

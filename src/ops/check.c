@@ -220,7 +220,7 @@ static imgpar_status check_matrix(const ip_op *op, const imgpar_op_param *p, con
                        arg->rows * arg->cols);
     }
     for (int64_t k = 0; k < (int64_t)arg->rows * arg->cols; k++)
-        if (!isfinite(arg->numbers[k]))
+        if (!isfinite(arg->numbers[k]) && !has_rule(p, "free"))
             return ip_fail(err, IMGPAR_E_ARGUMENT,
                            "%s: %s has an element that is not finite; select(mask, nan, a) makes some", label, p->name);
     return has_rule(p, "whole") ? check_wholes(op, p, arg->numbers, arg->rows * arg->cols, err) : IMGPAR_OK;

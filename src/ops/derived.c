@@ -717,6 +717,16 @@ imgpar_status ip_check_connectivity(const imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
+/* Every pixel is compared with the whole element, so a large one takes long. */
+static imgpar_status check_pattern(const imgpar_array *node, ip_error *err)
+{
+    enum { MOST_SIDE = 255 };
+    const ip_param *element = ip_param_get(node, "element");
+    if (element->rows <= MOST_SIDE && element->cols <= MOST_SIDE) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: element is %dx%d; its sides are at most %d", node->op->info.name,
+                   element->rows, element->cols, MOST_SIDE);
+}
+
 imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
@@ -764,6 +774,7 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     case IP_NEEDS_VECTORS: return check_vectors(node, err);
     case IP_NEEDS_ALIKE: return ip_check_alike(node, err);
     case IP_NEEDS_ONE_CHANNEL: return ip_check_one_channel(node, err);
+    case IP_NEEDS_PATTERN: return check_pattern(node, err) ? err->status : ip_check_one_channel(node, err);
     case IP_NEEDS_TWO_IMAGES:
         if (!ip_check_alike(node, err)) break;
         return err->status;

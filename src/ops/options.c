@@ -182,6 +182,12 @@ imgpar_array *ip_build_text(imgpar_context *ctx, const ip_op *op, imgpar_array *
                             const char *options)
 {
     ip_arg args[IP_MAX_SLOTS];
+    if (op->info.takes_more && inputs && n_inputs > (size_t)op->info.n_inputs) {
+        imgpar_array *all = imgpar_array_retain(inputs[0]);
+        for (size_t k = 1; k < n_inputs; k++)
+            imgpar_array_replace(&all, ip_build_text(ctx, op, (imgpar_array *[]){ all, inputs[k] }, 2, options));
+        return all;
+    }
     if (n_inputs > IP_MAX_SLOTS) n_inputs = IP_MAX_SLOTS; /* one more than any row takes: refused below */
     for (size_t k = 0; k < n_inputs; k++)
         args[k] = ip_arg_array(inputs ? inputs[k] : NULL);

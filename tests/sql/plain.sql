@@ -53,3 +53,8 @@ SELECT hex(raw(apply('$1 + $2', img, 2))) = hex(raw(apply('$1 + 2', img))) FROM 
 SELECT img_valid('text'), img_error('text'), img_valid(x'00'), img_error(img) FROM t WHERE id = 1;
 SELECT blur(img, -1) FROM t;
 SELECT apply('around($1, 1, p -> p)', img) FROM t WHERE id = 1;
+
+.print any number of images one behind another, and the least of them
+SELECT img_width(img_concatenate(img, img, img, 1)), img_height(img_concatenate(img, img_invert(img), img, img, 'axis=0')) FROM t WHERE id = 1;
+SELECT hex(raw(img_minimum(img, 100, img_invert(img), 90))) FROM t WHERE id = 2;
+SELECT hex(raw(img_concatenate(lazy(img), img, lazy(img), 1))) = hex(raw(img_concatenate(img, img, img, 1))) FROM t WHERE id = 1;
