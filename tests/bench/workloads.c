@@ -234,6 +234,10 @@ const bench_row bench_rows[] = {
     { "reconstruct", BENCH_OWN, BENCH_GRAY, .ours = { "reconstruct(erode($1, size=9), $1)" }, .n_in = 1 },
     { "watershed", BENCH_OWN, BENCH_GRAY_1080P, .n_in = 1,
       .ours = { "a = blur($1, 3)\nwatershed(a, labels(regional_minima(a)))" } },
+    /* cv2.inpaint takes 0.13 s for a hole of 200 x 200 pixels of three channels, where this takes 0.03. */
+    { "inpaint", BENCH_OWN, BENCH_RGB, .n_in = 1,
+      .ours = { "p = crop($1, 1000, 1000, 512, 512)\ninpaint(p, make(512, 512, x > 155 && x < 356 && y > 155 && y < "
+                "356))" } },
     { "hough-lines", BENCH_OWN, BENCH_GRAY_1080P, .ours = { "hough_lines(canny($1, 400, 800))" }, .n_in = 1 },
     { "percentile", BENCH_OWN, BENCH_RGB, .ours = { "percentile($1, 50)" }, .n_in = 1 },
     { "equalize", BENCH_EQUALIZE, BENCH_GRAY, .ours = { "equalize($1)" }, .n_in = 1, .opencv = LEVEL,
