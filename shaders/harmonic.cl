@@ -7,7 +7,8 @@
  * neither is above a share of the largest value. Each channel is by itself and has the box around the mask alone.
  *
  *     hm_copy    the result is the input; a work-item for each row
- *     hm_begin   box, grids and the first answer; a work-group for each channel, of one work-item on a CPU
+ *     hm_begin   the box and what is known; a work-group for each channel, of one work-item on a CPU
+ *     hm_first   grids and the first answer; as hm_begin
  *     hm_cycle   some cycles, unless there is none to do; as hm_begin
  *     hm_end     the answer into the result; as hm_begin
  *
@@ -119,11 +120,12 @@ static inline void HM(relax_row)(__global HM_T *v, __global const HM_T *f, __glo
 #endif
 }
 
-HM_APART void HM(relax)(const HM(grid) *g)
+/* none: cells that were changed are reflected alone. */
+HM_APART void HM(relax)(const HM(grid) *g, int none)
 {
-    const int sweeps = (long)g->h * g->w <= HM_SMALL ? HM_SMALL_SWEEPS : HM_SWEEPS;
-    for (int k = 0; k < 2 * sweeps; k++) {
-        for (int y = 0; y < g->h; y++) {
+    const int sweeps = none ? 0 : (long)g->h * g->w <= HM_SMALL ? HM_SMALL_SWEEPS : HM_SWEEPS;
+    for (int k = -1; k < 2 * sweeps; k++) {
+        for (int y = 0; k >= 0 && y < g->h; y++) {
             const long at = HM(at)(g, y);
             HM(relax_row)(g->v + at, g->f + (long)(y + 1) * g->f_pitch + 1, g->m + at, g->pitch, g->span[2 * y],
                           g->span[2 * y + 1], y + k);
@@ -230,7 +232,6 @@ HM_APART int HM(add_to)(const HM(grid) *from, const HM(grid) *g, HM_T least)
     for (int y = 0; y < g->h; y++)
         open |= from->h == g->h && from->w == g->w ? HM(correct_row)(from, g, y, least) : HM(add_row)(from, g, y);
     HM_SYNC;
-    HM(reflect)(g);
     return open;
 }
 
@@ -373,16 +374,21 @@ static void HM(begin_of)(__global const HM_T *in, __global const uchar *mask, co
         w->v[0] = most * (HM_T)HM_LEAST;
         if (most < 0) w->state[0] = HM_DONE; /* nothing is known */
     }
-    HM(find_spans)(g);
+}
+
+/* The spans, the coarse grids and what comes down from the smallest. */
+static void HM(first_of)(const HM(work) *w)
+{
+    HM(grid) g[HM_GRIDS];
     if (w->state[0]) return;
-    for (int j = 0; j + 1 < n; j++) {
-        HM(coarsen)(g + j, g + j + 1);
-        HM(find_spans)(g + j + 1);
+    const int n = HM(grids_of)(w, g);
+    for (int j = 0; j < n; j++) {
+        if (j > 0) HM(coarsen)(g + j - 1, g + j);
+        HM(find_spans)(g + j);
     }
     for (int j = n - 1; j >= 0; j--) {
         if (j + 1 < n) HM(add_to)(g + j + 1, g + j, 0);
-        HM(reflect)(g + j);
-        if (j > 0) HM(relax)(g + j);
+        HM(relax)(g + j, j == 0);
     }
 }
 
@@ -393,16 +399,13 @@ static void HM(cycle_of)(const HM(work) *w, const HM(grid) *g, int n, __local in
     int more = 0;
     if (HM_ITEM == 0) *open = 0;
     HM_SYNC;
-    for (int j = 0; j < n; j++) {
-        if (j > 0) HM(relax)(g + j);
-        if (j + 1 == n) break;
-        const int left = HM(restrict_to)(g + j, g + j + 1, least);
-        more |= j == 0 && left;
-    }
-    for (int j = n - 2; j >= 0; j--) {
-        const int changed = HM(add_to)(g + j + 1, g + j, least);
-        more |= j == 0 && changed;
-        if (j > 0) HM(relax)(g + j);
+    for (int k = 0; k < 2 * n - 1; k++) {
+        const int up = k >= n, j = up ? 2 * n - 2 - k : k;
+        int open_here = 0;
+        if (up) open_here = HM(add_to)(g + j + 1, g + j, least);
+        HM(relax)(g + j, j == 0);
+        if (j + 1 < n && !up) open_here = HM(restrict_to)(g + j, g + j + 1, least);
+        more |= j == 0 && open_here;
     }
     if (more) *open = 1;
     HM_SYNC;
@@ -427,7 +430,7 @@ static void HM(end_of)(__global HM_T *out, const HM(work) *w, int k, __global co
     if (s[3] == 0) return;
     HM(grids_of)(w, g);
     for (int y = HM_ITEM; y < g->h; y += HM_ITEMS)
-        for (int x = g->span[2 * y]; x < g->span[2 * y + 1]; x++)
+        for (int x = 0; x < g->w; x++)
             if (g->m[HM(at)(g, y) + x]) out[((long)(s[1] + y) * P[2] + s[2] + x) * P[3] + k] = g->v[HM(at)(g, y) + x];
 }
 
@@ -454,6 +457,14 @@ __kernel void hm_begin(__global const HM_T *in, __global const uchar *mask, __gl
     if (k >= P[3]) return;
     const hm_work w = hm_work_of(v, m, ints, k, P);
     hm_begin_of(in, mask, &w, k, box, part, P);
+}
+
+__kernel void hm_first(__global HM_T *v, __global uchar *m, __global int *ints, __global const int *P)
+{
+    const int k = hm_item(P) / (int)get_local_size(0);
+    if (k >= P[3]) return;
+    const hm_work w = hm_work_of(v, m, ints, k, P);
+    hm_first_of(&w);
 }
 
 __kernel void hm_cycle(__global HM_T *v, __global uchar *m, __global int *ints, __global const int *P)

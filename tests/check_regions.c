@@ -353,7 +353,11 @@ START_TEST(hidden_pixels_are_means_of_those_around) /* _i: dtype, the mask, chan
         want.slack[k] = is_float ? most * (dtype == IMGPAR_F32 ? 1e-4L : 1e-8L) : 1;
         if (!is_float) want.v[k] = roundl(want.v[k]);
     }
-    expect(text, &a, &want);
+    /* PoCL takes a minute for the kernels for GPUs: once is enough */
+    if (dtype == IMGPAR_F64)
+        written_expect(text, (const picture *const[]){ &a }, 1, &want, true);
+    else
+        expect(text, &a, &want);
     picture_free(&a);
     picture_free(&want);
 }

@@ -71,7 +71,8 @@ ip_harmonic_memory ip_harmonic_memory_of(int64_t rows, int64_t columns)
         for (int k = 0; !st && k < P[3]; k++) {                                                                \
             const NAME##_work w = NAME##_work_of(v, m, ints, k, P);                                            \
             NAME##_begin_of(a, mask, &w, k, box, part, P);                                                     \
-            for (int j = 0; !st && j < IP_HARMONIC_CYCLES && w.state[0] < HM_DONE; j++, st = ask(user))                 \
+            NAME##_first_of(&w);                                                                               \
+            for (int j = 0; !st && j < IP_HARMONIC_CYCLES && w.state[0] < HM_DONE; j++, st = ask(user))        \
                 NAME##_cycles_of(&w, 1, box);                                                                  \
             if (!st) NAME##_end_of(out, &w, k, P);                                                             \
         }                                                                                                      \

@@ -23,13 +23,14 @@ static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH
 
 static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
 {
-    enum { COPY, BEGIN, CYCLE, END };
+    enum { COPY, BEGIN, FIRST, CYCLE, END };
     static const struct {
         const char *kernel;
         int n_buffers, buffers[5];
     } kernels[] = {
         { "hm_copy", 2, { IP_BUFFER_INPUT, IP_BUFFER_RESULT } },
         { "hm_begin", 5, { IP_BUFFER_INPUT, IP_BUFFER_INPUT + 1, V, M, INTS } },
+        { "hm_first", 3, { V, M, INTS } },
         { "hm_cycle", 3, { V, M, INTS } },
         { "hm_end", 4, { IP_BUFFER_RESULT, V, M, INTS } },
     };
