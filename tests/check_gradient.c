@@ -251,8 +251,8 @@ static const struct without {
       "isfinite floor ceil round trunc iou dice group_count histogram2d mutual_information fill_holes clear_border "
       "remove_small largest_region outer phase_correlation " },
     { "hand-written kernels without an adjoint",
-      " percentile_filter distance nearest_zero labels reconstruct geodesic canny " },
-    { "long loops", " inpaint seamless_clone watershed skeleton thin " },
+      " percentile_filter distance nearest_zero labels reconstruct geodesic harmonic inpaint seamless_clone canny " },
+    { "long loops", " watershed skeleton thin " },
     { "masks, numbers of places, and pictures that the host draws",
       " isin hit_or_miss find_trim convex_hull ahash dhash phash hamming plot " },
     { "NaN where there is nothing", " find_contours hull_points " },

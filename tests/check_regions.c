@@ -289,6 +289,82 @@ START_TEST(what_is_reached_across_strips) /* _i: the dtype, connectivity, method
 }
 END_TEST
 
+/* ---- what is hidden ---------------------------------------------------------------------------------------------- */
+
+enum { HIDING_MASKS = 6, FH = 37, FW = 53 };
+
+/* A hole within, one at a corner, all but one pixel, all but a lattice, a band from side to side, few. */
+static bool is_hidden(int which, int64_t y, int64_t x)
+{
+    switch (which) {
+    case 0: return x > 5 && x < 40 && y > 3 && y < 30;
+    case 1: return x > 20 && y > 9;
+    case 2: return x != 30 || y != 9;
+    case 3: return x % 9 != 0 || y % 7 != 0;
+    case 4: return x > 10 && x < 45;
+    default: return (x * 7 + y * 3) % 11 == 0;
+    }
+}
+
+static const char *const hiding[HIDING_MASKS] = {
+    "x > 5 && x < 40 && y > 3 && y < 30", "x > 20 && y > 9",  "x != 30 || y != 9",
+    "x % 9 != 0 || y % 7 != 0",           "x > 10 && x < 45", "(x * 7 + y * 3) % 11 == 0",
+};
+
+/* Means of neighbours, overshot, until none moves. */
+static void become_harmonic(picture *p, int which)
+{
+    real moves = 1;
+    for (int64_t k = 0; k < picture_count(p); k++)
+        if (is_hidden(which, k / p->c / FW, k / p->c % FW)) p->v[k] = 0;
+    while (moves > 1e-11L) {
+        moves = 0;
+        for (int64_t k = 0; k < picture_count(p); k++) {
+            const int64_t x = k / p->c % FW, y = k / p->c / FW, c = p->c, row = FW * c;
+            real sum = 0;
+            int n = 0;
+            if (!is_hidden(which, y, x)) continue;
+            if (y > 0) sum += p->v[k - row], n++;
+            if (y < FH - 1) sum += p->v[k + row], n++;
+            if (x > 0) sum += p->v[k - c], n++;
+            if (x < FW - 1) sum += p->v[k + c], n++;
+            moves = fmaxl(moves, fabsl(sum / n - p->v[k]));
+            p->v[k] += 1.9L * (sum / n - p->v[k]);
+        }
+    }
+}
+
+START_TEST(hidden_pixels_are_means_of_those_around) /* _i: dtype, the mask, channels */
+{
+    static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_I16, IMGPAR_F32, IMGPAR_F64 };
+    const imgpar_dtype dtype = dtypes[_i % 4];
+    const int which = _i / 4 % HIDING_MASKS;
+    picture a = written_levels(dtype, FH, FW, 1 + _i / 4 / HIDING_MASKS * 2, 3), want = picture_copy(&a);
+    const bool is_float = dtype == IMGPAR_F32 || dtype == IMGPAR_F64;
+    real most = 0;
+    char text[200];
+    for (int64_t k = 0; k < picture_count(&a); k++)
+        most = fmaxl(most, fabsl(a.v[k]));
+    become_harmonic(&want, which);
+    snprintf(text, sizeof text, "harmonic($1, make(%d, %d, %s))", FW, FH, hiding[which]);
+    want.slack = calloc((size_t)picture_count(&want), sizeof *want.slack);
+    ck_assert_ptr_nonnull(want.slack);
+    for (int64_t k = 0; k < picture_count(&want); k++) {
+        want.slack[k] = is_float ? most * (dtype == IMGPAR_F32 ? 1e-4L : 1e-8L) : 1;
+        if (!is_float) want.v[k] = roundl(want.v[k]);
+    }
+    /* PoCL takes a minute for the kernels for GPUs: once is enough */
+    if (dtype == IMGPAR_F64)
+        written_expect(text, (const picture *const[]){ &a }, 1, &want, true);
+    else
+        expect(text, &a, &want);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+/* ---- regions that are reached ------------------------------------------------------------------------------------ */
+
 /* Of the regions of m within rows [y0, y1) those that have a mark, 1 in `want`: every 701st pixel is one. */
 static void mark_regions(const picture *m, int64_t y0, int64_t y1, int connectivity, picture *want)
 {
@@ -371,6 +447,11 @@ static const struct {
     { "reconstruct(fill(3, 1, [1 0 1], channels=3) > 0, fill(3, 1, [1 1 0], channels=3) > 0)",
       "[[1 0 0; 1 0 0; 1 0 0]]" },
     { "labels(numbers([3 0 -1], dtype=i16) * ones([1 3]))", "[1 0 2]" },
+    { "harmonic(numbers([1 0 0 4]) * ones([1 4]), numbers([0 1 1 0]) * ones([1 4]))", "[1 2 3 4]" },
+    { "harmonic(numbers([7; 0; 0]) * ones([3 1]), numbers([0; 5; 5]) * ones([3 1]))", "[7; 7; 7]" },
+    { "harmonic(fill(3, 1, 9), fill(3, 1, 1))", "[[0; 0; 0]]" }, /* nothing is known */
+    { "harmonic(fill(2, 2, 9), fill(2, 2, 0))", "[[9; 9] [9; 9]]" },
+    { "harmonic(fill(1, 1, 9), fill(1, 1, 1))", "0" },
 };
 
 START_TEST(small_arrays) { written_prints(small[_i].text, small[_i].as); }
@@ -386,6 +467,8 @@ static const struct {
       "distance: squares of distances of so large an array do not fit i32" },
     { "reconstruct(zeros([3 4]), zeros([3 4]), connectivity=5)", "reconstruct: connectivity=5 is neither 4 nor 8" },
     { "labels(zeros([4 5 6]))", "labels: a is [4, 5, 6] f32; it must be an image of 1 channel" },
+    { "harmonic(zeros([3 4]), zeros([4 3]))",
+      "harmonic: a is [3, 4] f32, mask is [4, 3] f32; they must be images of one size, and the mask of one channel" },
     { "labels(zeros([4]))", "labels: a is [4] f32; it must be an image of 1 channel" },
 };
 
@@ -400,6 +483,7 @@ int main(void)
     tcase_add_loop_test(tc, regions_are_where_their_elements_are, 0, (int)(sizeof labellings / sizeof *labellings));
     tcase_add_loop_test(tc, steps_along_what_is_equal, 0, 2 * N_MASKS);
     tcase_add_loop_test(tc, what_is_reached_across_strips, 0, 48);
+    tcase_add_loop_test(tc, hidden_pixels_are_means_of_those_around, 0, 4 * HIDING_MASKS * 2);
     tcase_add_loop_test(tc, masks_are_reached_by_regions, 0, 4 * N_MASKS);
     tcase_add_loop_test(tc, small_arrays, 0, (int)(sizeof small / sizeof *small));
     tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));

@@ -583,7 +583,7 @@ static bool is_image(const ip_type *type)
 }
 
 /* The last input is an image of one channel, and all have the size of the first. */
-static imgpar_status check_mask(const imgpar_array *node, ip_error *err)
+imgpar_status ip_check_masked(const imgpar_array *node, ip_error *err)
 {
     const imgpar_op_info *info = &node->op->info;
     const ip_type *a = &node->inputs[0]->type;
@@ -761,8 +761,8 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     case IP_NEEDS_POLYGON:
         if (!check_polygon(node, err)) break;
         return err->status;
-    case IP_NEEDS_MASKED: return check_mask(node, err);
-    case IP_NEEDS_CLONED: return check_same_colours(node, err) ? err->status : check_mask(node, err);
+    case IP_NEEDS_MASKED: return ip_check_masked(node, err);
+    case IP_NEEDS_CLONED: return check_same_colours(node, err) ? err->status : ip_check_masked(node, err);
     case IP_NEEDS_STACK: return check_stack(node, err);
     case IP_NEEDS_KERNEL:
         if (!check_kernel(node, err)) break;

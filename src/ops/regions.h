@@ -11,8 +11,8 @@
 
 /* The node's type becomes that of its mask without axis of channels, of dtype; refuses what is no mask. */
 imgpar_status ip_infer_of_mask(imgpar_array *node, imgpar_dtype dtype, ip_error *err);
-/* Input 0 as a stage of u8 and one channel: 0, or what is not 0. */
-ip_stage *ip_lower_mask(ip_lower *l);
+/* Input k as a stage of u8 and one channel: 0, or what is not 0. */
+ip_stage *ip_lower_mask(ip_lower *l, int k);
 
 /* What stands in ip_opaque.sizes of distances, which are of a stage [depth, height, width, 1]. */
 enum { IP_DISTANCE_DEPTH, IP_DISTANCE_HEIGHT, IP_DISTANCE_WIDTH, IP_DISTANCE_WANTED, IP_DISTANCE_COLUMN_BYTES };

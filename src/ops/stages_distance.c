@@ -32,9 +32,9 @@ imgpar_status ip_infer_of_mask(imgpar_array *node, imgpar_dtype dtype, ip_error 
     return ip_shape_set(node, rank, a->shape, err);
 }
 
-ip_stage *ip_lower_mask(ip_lower *l)
+ip_stage *ip_lower_mask(ip_lower *l, int k)
 {
-    ip_stage *in = l->in[0];
+    ip_stage *in = l->in[k];
     const int64_t dims[4] = { in->dims[0], in->dims[1], in->dims[2], 1 };
     ip_expr *at[4];
     if ((in->dtype == IMGPAR_U8 || in->dtype == IMGPAR_BOOL) && in->dims[3] == 1) return in;
@@ -178,7 +178,7 @@ static const char *const defines[3][2][2] = {
 ip_stage *ip_stages_distance(ip_lower *l)
 {
     const ip_distance what = wanted(l->node);
-    ip_stage *mask = ip_lower_mask(l);
+    ip_stage *mask = ip_lower_mask(l, 0);
     if (!mask) return NULL;
     const bool is_wide = largest_square(mask->dims) >= INT32_MAX, is_high = mask->dims[1] >= UINT16_MAX;
     ip_opaque o = { .kind = &kind,

@@ -135,7 +135,7 @@ static void fill_in_sizes(ip_opaque *o, const ip_stage *mask, int64_t connectivi
 
 ip_stage *ip_stages_labels(ip_lower *l)
 {
-    ip_stage *mask = ip_lower_mask(l);
+    ip_stage *mask = ip_lower_mask(l, 0);
     if (!mask) return NULL;
     if (has_too_many_runs(mask)) return ip_lower_fail(l, IMGPAR_E_LIMIT, "too large a mask");
     ip_opaque o = { .kind = &kind,

@@ -57,6 +57,12 @@ const float bench_matrix_separable[25] = { 1,  4, 6, 4,  1,  4,  16, 24, 16, 4, 
     "(u, v, n) = iterate((re * 0, re * 0, cast(re * 0, i32)), 200, "                               \
     "(u, v, n) -> next(u, v, n, u * u - v * v + re, 2 * u * v + im))\nn"
 
+/* A hole of 204 pixels in a picture of 512. */
+#define INPAINT                                                       \
+    "p = crop($1, 0, 0, min(512, width($1)), min(512, height($1)))\n" \
+    "fn within(k, n) = k > 0.3 * n && k < 0.7 * n\n"                  \
+    "inpaint(p, make(width(p), height(p), within(x, width(p)) && within(y, height(p))))"
+
 #define MATCHED(SIZE) "match_template($1, crop($1, width($1) div 2, height($1) div 2, " #SIZE ", " #SIZE "))"
 
 /* By BENCH_WARP_DEGREES. */
@@ -234,6 +240,8 @@ const bench_row bench_rows[] = {
     { "reconstruct", BENCH_OWN, BENCH_GRAY, .ours = { "reconstruct(erode($1, size=9), $1)" }, .n_in = 1 },
     { "watershed", BENCH_OWN, BENCH_GRAY_1080P, .n_in = 1,
       .ours = { "a = blur($1, 3)\nwatershed(a, labels(regional_minima(a)))" } },
+    /* Of OpenCV only C++ has it. */
+    { "inpaint", BENCH_OWN, BENCH_RGB, .n_in = 1, .ours = { INPAINT } },
     { "hough-lines", BENCH_OWN, BENCH_GRAY_1080P, .ours = { "hough_lines(canny($1, 400, 800))" }, .n_in = 1 },
     { "percentile", BENCH_OWN, BENCH_RGB, .ours = { "percentile($1, 50)" }, .n_in = 1 },
     { "equalize", BENCH_EQUALIZE, BENCH_GRAY, .ours = { "equalize($1)" }, .n_in = 1, .opencv = LEVEL,

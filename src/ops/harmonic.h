@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Harmonic values where a mask is set: what their lowering (stages_harmonic.c) shares with what they mean on the host
+ * (reference_harmonic.c). */
+#ifndef IP_OPS_HARMONIC_H
+#define IP_OPS_HARMONIC_H
+
+#include "ir/opaque.h"
+
+/* Cycles at most, each of which leaves about a third of what is missing, where hardly anything is known more; the share
+ * of the largest value that a cycle changes, or found left over, where one more is the last. */
+enum { IP_HARMONIC_CYCLES = 240 };
+#define IP_HARMONIC_LEAST_F32 5e-6
+#define IP_HARMONIC_LEAST_F64 3e-10
+
+/* What a channel takes. */
+typedef struct ip_harmonic_memory {
+    int64_t values, bytes, spans;
+} ip_harmonic_memory;
+
+enum { IP_HARMONIC_STATE = 6 }; /* numbers of a channel: HM_STATE of shaders/harmonic.cl */
+
+ip_harmonic_memory ip_harmonic_memory_of(int64_t rows, int64_t columns);
+
+imgpar_status ip_harmonic_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
+                                  void *user);
+
+#endif
