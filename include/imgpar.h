@@ -204,6 +204,19 @@ typedef struct imgpar_device {
     size_t max_work_group;
     int has_f64, has_f16, has_images, has_unified_memory;
     unsigned max_parts; /* it can be divided into so many at most, "cpu/2"; 0 or 1: it cannot */
+    /* What the device says of itself beside that, as it says it; on ref 0, "" and what the host has. */
+    const char *vendor, *extensions; /* extensions: names with blanks between them */
+    unsigned vendor_id;              /* of PCI, where it has one */
+    unsigned address_bits;           /* of its pointers: 32 or 64 */
+    unsigned clock_mhz;              /* at most */
+    size_t max_work_items[3];        /* of a work-group, along each dimension */
+    uint64_t constant_bytes;         /* of a __constant argument at most */
+    unsigned max_constant_args;
+    size_t max_parameter_bytes;  /* of all arguments of a kernel */
+    unsigned buffer_align_bytes; /* that a sub-buffer begins at multiples of */
+    unsigned type_align_bytes;   /* that suffice for any type */
+    size_t timer_resolution_ns;  /* of the times that profiling tells */
+    int is_available, has_compiler, is_little_endian, has_error_correction;
 } imgpar_device;
 
 /*

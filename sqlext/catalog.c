@@ -125,15 +125,43 @@ static int fill_devices(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *ro
     for (size_t k = 0; k < n; k++) {
         const imgpar_device *d = list[k];
         const char *const texts[] = { d->selector, d->kind, d->name, d->platform, d->version, d->driver };
+        const char *const more_texts[] = { d->vendor, d->extensions };
         const uint64_t numbers[] = {
-            d->compute_units, d->global_bytes, d->local_bytes,     d->max_alloc_bytes,         d->max_work_group,
-            d->has_f64 != 0,  d->has_f16 != 0, d->has_images != 0, d->has_unified_memory != 0, d->max_parts,
+            d->compute_units,
+            d->global_bytes,
+            d->local_bytes,
+            d->max_alloc_bytes,
+            d->max_work_group,
+            d->has_f64 != 0,
+            d->has_f16 != 0,
+            d->has_images != 0,
+            d->has_unified_memory != 0,
+            d->max_parts,
+            d->vendor_id,
+            d->address_bits,
+            d->clock_mhz,
+            d->max_work_items[0],
+            d->max_work_items[1],
+            d->max_work_items[2],
+            d->constant_bytes,
+            d->max_constant_args,
+            d->max_parameter_bytes,
+            d->buffer_align_bytes,
+            d->type_align_bytes,
+            d->timer_resolution_ns,
+            d->is_available != 0,
+            d->has_compiler != 0,
+            d->is_little_endian != 0,
+            d->has_error_correction != 0,
         };
+        enum { TEXTS = 6, NUMBERS = sizeof numbers / sizeof *numbers };
         ip_sql_rows_add(rows);
-        for (int c = 0; c < 6; c++)
+        for (int c = 0; c < TEXTS; c++)
             ip_sql_set_text(rows, c, texts[c]);
-        for (int c = 0; c < 10; c++)
-            ip_sql_set_integer(rows, 6 + c, (sqlite3_int64)numbers[c]);
+        for (int c = 0; c < NUMBERS; c++)
+            ip_sql_set_integer(rows, TEXTS + c, (sqlite3_int64)numbers[c]);
+        for (int c = 0; c < 2; c++)
+            ip_sql_set_text(rows, TEXTS + NUMBERS + c, more_texts[c]);
     }
     imgpar_device_list_release(list, n);
     return SQLITE_OK;
@@ -143,10 +171,15 @@ const ip_sql_table ip_sql_table_devices = {
     .name = "img_devices",
     .columns = "selector TEXT, kind TEXT, name TEXT, platform TEXT, version TEXT, driver TEXT, compute_units INTEGER,"
                " global_bytes INTEGER, local_bytes INTEGER, max_alloc_bytes INTEGER, max_work_group INTEGER,"
-               " has_f64 INTEGER, has_f16 INTEGER, has_images INTEGER, has_unified_memory INTEGER, max_parts INTEGER",
+               " has_f64 INTEGER, has_f16 INTEGER, has_images INTEGER, has_unified_memory INTEGER, max_parts INTEGER,"
+               " vendor_id INTEGER, address_bits INTEGER, clock_mhz INTEGER, max_work_items_0 INTEGER,"
+               " max_work_items_1 INTEGER, max_work_items_2 INTEGER, constant_bytes INTEGER, max_constant_args INTEGER,"
+               " max_parameter_bytes INTEGER, buffer_align_bytes INTEGER, type_align_bytes INTEGER,"
+               " timer_resolution_ns INTEGER, is_available INTEGER, has_compiler INTEGER, is_little_endian INTEGER,"
+               " has_error_correction INTEGER, vendor TEXT, extensions TEXT",
     .about = "one row a device, the best one first",
     .example = "SELECT selector, name FROM img_devices",
-    .n_columns = 16,
+    .n_columns = 34,
     .risk = SQLITE_VTAB_DIRECTONLY,
     .fill = fill_devices, /* R2 */
 };

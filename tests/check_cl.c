@@ -31,10 +31,12 @@ START_TEST(platforms_and_devices_are_listed)
         imgpar_device_list_release(some, n_some);
     }
     ck_assert_uint_eq(n_of_kinds, n_all);
-    char text[2000];
+    char text[8000];
     size_t n = imgpar_cl_device_summary(all[0], text, sizeof text);
     ck_assert_uint_eq(n, strlen(text));
     ck_assert_ptr_nonnull(strstr(text, all[0]->name));
+    ck_assert_ptr_nonnull(strstr(text, all[0]->vendor));
+    ck_assert_ptr_nonnull(strstr(text, all[0]->extensions));
     ck_assert_uint_eq(imgpar_cl_device_summary(all[0], text, 5), n);
     ck_assert_uint_eq(strlen(text), 4);
     imgpar_device_list_release(all, n_all);

@@ -89,6 +89,17 @@ START_TEST(devices_are_listed_with_facts)
         ck_assert_uint_gt(list[i]->global_bytes, 0);
         ck_assert_uint_gt(list[i]->max_alloc_bytes, 0);
         ck_assert_uint_gt(list[i]->max_work_group, 0);
+        ck_assert_str_ne(list[i]->vendor, "");
+        ck_assert_msg(list[i]->address_bits == 32 || list[i]->address_bits == 64, "%u", list[i]->address_bits);
+        ck_assert_uint_ge(list[i]->max_work_items[0], 1);
+        ck_assert_uint_ge(list[i]->constant_bytes, 64 << 10); /* what OpenCL 1.2 asks of a device, and below */
+        ck_assert_uint_ge(list[i]->max_constant_args, 8);
+        ck_assert_uint_ge(list[i]->max_parameter_bytes, 1024);
+        ck_assert_uint_gt(list[i]->buffer_align_bytes, 0);
+        ck_assert_uint_ge(list[i]->type_align_bytes, 64);
+        ck_assert_int_eq(list[i]->is_available, 1);
+        ck_assert_int_eq(list[i]->has_compiler, 1);
+        ck_assert_int_eq(list[i]->has_f64, strstr(list[i]->extensions, "cl_khr_fp64") != NULL);
         ip_device_info_clear(list[i]);
     }
     ip_free(list);

@@ -121,12 +121,22 @@ size_t imgpar_cl_device_summary(const imgpar_device *d, char *buf, size_t n)
     if (!d) return (size_t)snprintf(buf, n, "no device");
     return (size_t)snprintf(
         buf, n,
-        "%s (%s)\n  platform      %s\n  version       %s, driver %s\n  compute units %u, work-groups of up to %zu\n"
-        "  memory        %llu MiB, buffers of up to %llu MiB%s\n  local memory  %llu KiB\n  has           %s%s%s\n",
-        d->name, d->selector, d->platform, d->version, d->driver, d->compute_units, d->max_work_group,
-        (unsigned long long)(d->global_bytes >> 20), (unsigned long long)(d->max_alloc_bytes >> 20),
-        d->has_unified_memory ? ", shared with the host" : "", (unsigned long long)(d->local_bytes >> 10),
-        d->has_f64 ? "f64 " : "", d->has_f16 ? "f16 " : "", d->has_images ? "images" : "");
+        "%s (%s)\n  vendor        %s, %#x\n  platform      %s\n  version       %s, driver %s\n"
+        "  compute units %u at up to %u MHz, %u-bit addresses, %s-endian%s%s\n"
+        "  work-groups   of up to %zu, [%zu %zu %zu]\n"
+        "  memory        %llu MiB, buffers of up to %llu MiB%s%s\n  local memory  %llu KiB\n"
+        "  constant      %llu KiB, %u arguments; all arguments %zu bytes\n"
+        "  alignment     %u bytes of buffers, %u of types\n  timer         %zu ns\n"
+        "  has           %s%s%s\n  extensions    %s\n",
+        d->name, d->selector, d->vendor, d->vendor_id, d->platform, d->version, d->driver, d->compute_units,
+        d->clock_mhz, d->address_bits, d->is_little_endian ? "little" : "big", d->is_available ? "" : ", not available",
+        d->has_compiler ? "" : ", without a compiler", d->max_work_group, d->max_work_items[0], d->max_work_items[1],
+        d->max_work_items[2], (unsigned long long)(d->global_bytes >> 20),
+        (unsigned long long)(d->max_alloc_bytes >> 20), d->has_unified_memory ? ", shared with the host" : "",
+        d->has_error_correction ? ", with error correction" : "", (unsigned long long)(d->local_bytes >> 10),
+        (unsigned long long)(d->constant_bytes >> 10), d->max_constant_args, d->max_parameter_bytes,
+        d->buffer_align_bytes, d->type_align_bytes, d->timer_resolution_ns, d->has_f64 ? "f64 " : "",
+        d->has_f16 ? "f16 " : "", d->has_images ? "images" : "", d->extensions);
 }
 
 static const imgpar_device *best_of(imgpar_device *const *list, size_t n,

@@ -237,6 +237,12 @@ static void print_device(const imgpar_device *d)
     print_bytes("; memory ", d->global_bytes, d->has_unified_memory ? " shared with the host" : "");
     print_bytes(", buffers to ", d->max_alloc_bytes, "");
     print_bytes(", local ", d->local_bytes, "\n");
+    printf("         %s; %u MHz, %u-bit addresses, work-groups within %zu x %zu x %zu, constants to %llu KiB\n",
+           d->vendor, d->clock_mhz, d->address_bits, d->max_work_items[0], d->max_work_items[1], d->max_work_items[2],
+           (unsigned long long)(d->constant_bytes >> 10));
+    printf("         buffers at multiples of %u bytes, timer of %zu ns%s%s\n", d->buffer_align_bytes,
+           d->timer_resolution_ns, d->has_error_correction ? ", error correction" : "",
+           d->is_little_endian ? "" : ", big-endian");
     printf("         f64 %s, f16 %s, images %s", d->has_f64 ? "yes" : "no", d->has_f16 ? "yes" : "no",
            d->has_images ? "yes" : "no");
     if (d->max_parts > 1)

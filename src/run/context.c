@@ -33,6 +33,11 @@ static const imgpar_device ref_device = {
     .has_f64 = 1,
     .has_f16 = 1,
     .has_unified_memory = 1,
+    .vendor = "",
+    .extensions = "",
+    .address_bits = 8 * sizeof(void *),
+    .is_available = 1,
+    .is_little_endian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 };
 
 /* What plans are explained for where there is no device. */

@@ -127,10 +127,9 @@ static imgpar_status read_texts(cl_platform_id platform, cl_device_id id, imgpar
         cl_uint what;
         const char **to;
     } texts[] = {
-        { false, CL_DEVICE_NAME, &info->name },
-        { true, CL_PLATFORM_NAME, &info->platform },
-        { false, CL_DEVICE_VERSION, &info->version },
-        { false, CL_DRIVER_VERSION, &info->driver },
+        { false, CL_DEVICE_NAME, &info->name },       { true, CL_PLATFORM_NAME, &info->platform },
+        { false, CL_DEVICE_VERSION, &info->version }, { false, CL_DRIVER_VERSION, &info->driver },
+        { false, CL_DEVICE_VENDOR, &info->vendor },   { false, CL_DEVICE_EXTENSIONS, &info->extensions },
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char *text = NULL;
@@ -141,15 +140,20 @@ static imgpar_status read_texts(cl_platform_id platform, cl_device_id id, imgpar
     return IMGPAR_OK;
 }
 
+enum { MAX_DIMENSIONS = 16 }; /* of work-items, of any device */
+
 static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_error *err)
 {
     imgpar_device *info = &facts->info;
     cl_device_type type = 0;
     cl_device_fp_config single = 0;
-    cl_uint units = 0, align_bits = 0, vector_ints = 0, parts = 0, clock_mhz = 0;
-    cl_bool images = CL_FALSE, unified = CL_FALSE;
+    cl_uint units = 0, align_bits = 0, align_bytes = 0, vector_ints = 0, parts = 0, clock_mhz = 0, vendor = 0;
+    cl_uint address_bits = 0, constant_args = 0;
+    cl_bool images = CL_FALSE, unified = CL_FALSE, available = CL_FALSE, compiler = CL_FALSE, little = CL_FALSE;
+    cl_bool corrects = CL_FALSE;
     cl_ulong global_bytes = 0, cache_bytes = 0, local_bytes = 0, max_alloc = 0, constant_bytes = 0;
-    size_t max_group = 0, image_width = 0, image_height = 0;
+    size_t max_group = 0, image_width = 0, image_height = 0, parameter_bytes = 0, timer_ns = 0;
+    size_t items[MAX_DIMENSIONS] = { 0 };
     const struct {
         cl_device_info what;
         void *to;
@@ -172,6 +176,17 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
         { CL_DEVICE_IMAGE2D_MAX_WIDTH, &image_width, sizeof image_width },
         { CL_DEVICE_IMAGE2D_MAX_HEIGHT, &image_height, sizeof image_height },
         { CL_DEVICE_MAX_WORK_GROUP_SIZE, &max_group, sizeof max_group },
+        { CL_DEVICE_MAX_WORK_ITEM_SIZES, items, sizeof items },
+        { CL_DEVICE_VENDOR_ID, &vendor, sizeof vendor },
+        { CL_DEVICE_ADDRESS_BITS, &address_bits, sizeof address_bits },
+        { CL_DEVICE_MAX_CONSTANT_ARGS, &constant_args, sizeof constant_args },
+        { CL_DEVICE_MAX_PARAMETER_SIZE, &parameter_bytes, sizeof parameter_bytes },
+        { CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, &align_bytes, sizeof align_bytes },
+        { CL_DEVICE_PROFILING_TIMER_RESOLUTION, &timer_ns, sizeof timer_ns },
+        { CL_DEVICE_AVAILABLE, &available, sizeof available },
+        { CL_DEVICE_COMPILER_AVAILABLE, &compiler, sizeof compiler },
+        { CL_DEVICE_ENDIAN_LITTLE, &little, sizeof little },
+        { CL_DEVICE_ERROR_CORRECTION_SUPPORT, &corrects, sizeof corrects },
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         imgpar_status st = read_value(id, values[i].what, values[i].to, values[i].size, err);
@@ -194,6 +209,20 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
     info->local_bytes = local_bytes;
     info->max_alloc_bytes = max_alloc;
     info->max_work_group = max_group;
+    memcpy(info->max_work_items, items, sizeof info->max_work_items);
+    info->vendor_id = vendor;
+    info->address_bits = address_bits;
+    info->clock_mhz = clock_mhz;
+    info->constant_bytes = constant_bytes;
+    info->max_constant_args = constant_args;
+    info->max_parameter_bytes = parameter_bytes;
+    info->buffer_align_bytes = align_bits / 8;
+    info->type_align_bytes = align_bytes;
+    info->timer_resolution_ns = timer_ns;
+    info->is_available = available != CL_FALSE;
+    info->has_compiler = compiler != CL_FALSE;
+    info->is_little_endian = little != CL_FALSE;
+    info->has_error_correction = corrects != CL_FALSE;
     return IMGPAR_OK;
 }
 
@@ -209,24 +238,21 @@ static bool permutes_bytes(void)
 imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_facts *facts, ip_error *err)
 {
     imgpar_device *info = &facts->info;
-    char *extensions = NULL;
     *facts = (ip_device_facts){ .kind = IP_DEVICE_CPU };
     imgpar_status st = read_texts(platform, id, info, err);
     if (!st) st = read_numbers(id, facts, err);
-    if (!st) st = read_text(platform, id, CL_DEVICE_EXTENSIONS, &extensions, err);
     if (st) {
         ip_device_info_clear(info);
         return st;
     }
-    info->has_f64 = has_word(extensions, "cl_khr_fp64");
-    info->has_f16 = has_word(extensions, "cl_khr_fp16");
+    info->has_f64 = has_word(info->extensions, "cl_khr_fp64");
+    info->has_f16 = has_word(info->extensions, "cl_khr_fp16");
     const struct last_row *last = last_row_of(facts);
     facts->most_iterations = last ? last->most_iterations : 0;
     facts->walks_rows = facts->kind == IP_DEVICE_CPU && facts->most_iterations == 0;
     facts->fills_new_buffers = facts->kind == IP_DEVICE_CPU && !(last && last->forgets);
     facts->wants_loop_hints = facts->kind == IP_DEVICE_CPU && !last;
-    facts->has_sub_groups = has_word(extensions, "cl_khr_subgroups");
-    ip_free(extensions);
+    facts->has_sub_groups = has_word(info->extensions, "cl_khr_subgroups");
 
     const struct class_row *row = &class_rows[facts->kind];
     info->kind = row->name;

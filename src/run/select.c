@@ -20,7 +20,8 @@ enum { MAX_PLATFORMS = 64, MAX_DEVICES = 64 };
 
 void ip_device_info_clear(imgpar_device *info)
 {
-    const char **owned[] = { &info->selector, &info->name, &info->platform, &info->version, &info->driver };
+    const char **owned[] = { &info->selector, &info->name,   &info->platform,  &info->version,
+                             &info->driver,   &info->vendor, &info->extensions };
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) {
         ip_free((void *)*owned[i]);
         *owned[i] = NULL;

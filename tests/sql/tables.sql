@@ -45,5 +45,6 @@ SELECT img_setting('schedule', 'pixels'), img_setting('fuse', '0');
 SELECT name, value, origin FROM img_settings WHERE name IN ('schedule', 'fuse') ORDER BY 1;
 SELECT DISTINCT schedule FROM t, img_explain(blur(lazy(img), 1)) WHERE id = 1;
 SELECT count(*) > 0, sum(kind = 'ref') FROM img_devices;
+SELECT selector, vendor, extensions, address_bits IN (32, 64), is_available FROM img_devices WHERE kind = 'ref';
 SELECT img_setting('device', 'ref');
 SELECT hex(raw(img_invert(lazy(img)))) FROM t WHERE id = 2;
