@@ -427,6 +427,10 @@ static const shape shapes[] = {
       IMGPAR_F32, 1, 64, 60, 0 },
     /* double precision, where there is some */
     { "blur($1, 1)", IMGPAR_F64, 1, 31, 17, 0 },
+    { "$1[-1, 0] + $1 + $1[1, 0] + $1[2, 0] + $1[-2, 0]", IMGPAR_F64, 1, 61, 37, 0 },
+    { "a = cast($1, i64)\na[-1, 0] + a + a[1, 0] * 3 + a[2, 0]", IMGPAR_U8, 3, 61, 37, 0 },
+    { "cast(x * 7 + y, i64) + cast($1, i64)", IMGPAR_U16, 1, 61, 37, 0 },
+    { "blur(blur(cast($1, f64), 1), 1)", IMGPAR_U8, 3, 61, 37, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

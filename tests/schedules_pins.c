@@ -671,7 +671,7 @@ const pin pins[] = {
       "tiles",
       { "blur($1, 1.5)", IMGPAR_U8, 3, 75, 33, 0 },
       1,
-      "e3_0 = |e0_11 = |(uchar4)(e0_8, e0_9, e0_10, e0_11)",
+      "e3_0 = |e0_11 = |(uint)(uchar)e0_10 << 16 | (uint)(uchar)e0_11 << 24",
       NULL },
     { "a transpose is left to items of their own",
       "tiles",

@@ -67,7 +67,7 @@ static int taps_of(const bool *set, int n)
 /* Neighbours that are worth making together, at most `most`: they read three quarters of what each reads, or less. */
 static int worth_together(const bool *set, int most)
 {
-    int n = most;
+    int n = taps_of(set, 1) > 0 ? most : 1;
     while (n > 1 && 4 * taps_of(set, n) > 3 * n * taps_of(set, 1))
         n /= 2;
     return n;
@@ -103,8 +103,8 @@ static const char *element_of(ip_emit *e, int row, int k) { return ip_text(e->ir
 static void put_block(ip_emit *e, const ip_placed *p, block b)
 {
     const ip_stage *s = p->stage;
-    const char *type = ip_dtype(s->dtype)->cl, *index = "at0";
-    const int word = 4 / (int)ip_dtype(s->dtype)->size_bytes;
+    const char *index = "at0";
+    const int size = (int)ip_dtype(s->dtype)->size_bytes, word = 4 / size;
     bool is_kept = p->place == IP_PLACE_TILE, in_words = word > 1 && b.elements % word == 0;
     if (is_kept) index = ip_text(e->ir, "(at0 - %s)", ip_emit_tile_left(e, s));
     for (int row = 0; row < b.rows; row++) {
@@ -116,13 +116,16 @@ static void put_block(ip_emit *e, const ip_placed *p, block b)
             ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "in_words", NULL, NULL));
         }
         for (int k = 0; in_words && k < b.elements; k += word) {
-            const char *values = element_of(e, row, k);
-            for (int n = 1; n < word; n++)
-                values = ip_text(e->ir, "%s, %s", values, element_of(e, row, k + n));
+            const char *whole = NULL; /* the first element is that of the lowest bits: Note [Words] has them so, too */
+            for (int n = 0; n < word; n++) {
+                const char *bits = ip_text(e->ir, "(uint)(%s)%s << %d", size == 1 ? "uchar" : "ushort",
+                                           element_of(e, row, k + n), 8 * size * n);
+                whole = whole ? ip_text(e->ir, "%s | %s", whole, bits) : bits;
+            }
             ip_s_add(e->ir, e->block, IP_S_STORE,
-                     ip_text(e->ir, "*(%s %s%d *)(out + %s)", is_kept ? "__local" : "__global", type, word,
+                     ip_text(e->ir, "*(%s uint *)(out + %s)", is_kept ? "__local" : "__global",
                              ip_text_plus(e->ir, index, k)),
-                     ip_text(e->ir, "(%s%d)(%s)", type, word, values), NULL);
+                     whole, NULL);
         }
         if (in_words && !is_kept) {
             ip_emit_leave(e, (ip_mark){ in_row.block->last, in_row.n_trail, in_row.n_rows });
@@ -224,15 +227,14 @@ bool ip_emit_tile_blocks(ip_emit *e, const ip_placed *p, bool flat)
     ip_mark in_block = ip_emit_enter(e, loop);
     across =
         (ip_tile_range){ ip_text_times(e->ir, across.from, e->channels), ip_text_times(e->ir, across.to, e->channels) };
+    /* No remainder: of a quotient and a remainder that belong together compilers make what Oclgrind cannot run. */
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "down", ip_text(e->ir, "item / %d", blocks_across));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "row0",
-             ip_text_plus(
-                 e->ir,
-                 ip_text(e->ir, "ya + %s", ip_text_times(e->ir, ip_text(e->ir, "item / %d", blocks_across), b.rows)),
-                 p->first));
+             ip_text_plus(e->ir, ip_text(e->ir, "ya + %s", ip_text_times(e->ir, "down", b.rows)), p->first));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "at0",
              ip_text(e->ir, "%s + %s",
                      ip_text_times(e->ir, p->left ? ip_text(e->ir, "(xa - %d)", p->left) : "xa", e->channels),
-                     ip_text_times(e->ir, ip_text(e->ir, "item %% %d", blocks_across), b.elements)));
+                     ip_text_times(e->ir, ip_text(e->ir, "(item - down * %d)", blocks_across), b.elements)));
     if (p->pad_rows) row_edges = ip_text(e->ir, " & row0 >= 0 & row0 + %d <= %s", b.rows, ip_emit_dim(e, s, 1));
     if (p->pad)
         column_edges = ip_text(e->ir, " & at0 >= 0 & at0 + %d <= %s", b.elements,

@@ -166,9 +166,8 @@ static void compute_line(ip_emit *e, ip_tile_target t, ip_tile_range columns, bo
 int ip_tile_word(const ip_emit *e, const ip_placed *p, bool flat)
 {
     bool is_line = (flat || e->channels == 1) && !e->options->checks;
-    return p->place == IP_PLACE_NONE && is_line && p->stage->dtype != IMGPAR_F16
-               ? 4 / (int)ip_dtype(p->stage->dtype)->size_bytes
-               : 1;
+    int size = (int)ip_dtype(p->stage->dtype)->size_bytes;
+    return p->place == IP_PLACE_NONE && is_line && p->stage->dtype != IMGPAR_F16 && size < 4 ? 4 / size : 1;
 }
 
 /* Element i of the row, for what is flat or has one channel. */

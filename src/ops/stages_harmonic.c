@@ -8,7 +8,7 @@
 #include "base/integers.h"
 
 /* Cells that the cycles of a launch go through, about; of cycles the most. */
-enum { GPU_GROUP = 256, CELLS = 1 << 22, MOST = 16 };
+enum { GPU_GROUP = 64, CELLS = 1 << 22, MOST = 16 };
 
 enum { V = IP_BUFFER_SCRATCH, M, INTS };
 
@@ -70,13 +70,14 @@ imgpar_status ip_infer_harmonic(imgpar_array *node, ip_error *err)
     if (st) return st;
     ip_type_dims(a, dims);
     if (ip_type_count(a) > INT32_MAX || ip_harmonic_memory_of(dims[1], dims[2]).values > INT32_MAX)
-        return ip_fail(err, IMGPAR_E_LIMIT, "%s: more than 1000000000 elements", node->op->info.name);
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: more elements than it can number, about 580 million",
+                       node->op->info.name);
     ip_infer_copy(node);
     node->range = ip_range_of(node->type.dtype);
     return IMGPAR_OK;
 }
 
-#define DEFINES(T, LEAST) "#define HM_T " #T "\n#define HM_LEAST " LEAST "\n#define HM_GROUP 256\n"
+#define DEFINES(T, LEAST) "#define HM_T " #T "\n#define HM_LEAST " LEAST "\n#define HM_GROUP 64\n" /* GPU_GROUP */
 
 ip_stage *ip_stages_harmonic(ip_lower *l)
 {
