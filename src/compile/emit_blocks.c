@@ -99,41 +99,55 @@ static block block_of(ip_emit *e, const ip_placed *p, bool flat)
 
 static const char *element_of(ip_emit *e, int row, int k) { return ip_text(e->ir, "e%d_%d", row, k); }
 
+/* Elements of a row of the block to out + index. */
+static void put_elements(ip_emit *e, block b, int row, const char *index)
+{
+    for (int k = 0; k < b.elements; k++)
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "out[%s]", ip_text_plus(e->ir, index, k)),
+                 element_of(e, row, k), NULL);
+}
+
+/* The same as words, of which the first element is in the lowest bits. */
+static void put_words(ip_emit *e, const ip_placed *p, block b, int row, const char *index)
+{
+    const int size = (int)ip_dtype(p->stage->dtype)->size_bytes, word = 4 / size;
+    const char *memory = p->place == IP_PLACE_TILE ? "__local" : "__global";
+    for (int k = 0; k < b.elements; k += word) {
+        const char *whole = NULL;
+        for (int n = 0; n < word; n++) {
+            const char *bits = ip_text(e->ir, "(uint)(%s)%s << %d", size == 1 ? "uchar" : "ushort",
+                                       element_of(e, row, k + n), 8 * size * n);
+            whole = whole ? ip_text(e->ir, "%s | %s", whole, bits) : bits;
+        }
+        ip_s_add(e->ir, e->block, IP_S_STORE,
+                 ip_text(e->ir, "*(%s uint *)(out + %s)", memory, ip_text_plus(e->ir, index, k)), whole, NULL);
+    }
+}
+
 /* Rows of the block to where they are kept: as words where those are whole ones. */
 static void put_block(ip_emit *e, const ip_placed *p, block b)
 {
     const ip_stage *s = p->stage;
-    const char *index = "at0";
-    const int size = (int)ip_dtype(s->dtype)->size_bytes, word = 4 / size;
-    bool is_kept = p->place == IP_PLACE_TILE, in_words = word > 1 && b.elements % word == 0;
-    if (is_kept) index = ip_text(e->ir, "(at0 - %s)", ip_emit_tile_left(e, s));
+    const int word = 4 / (int)ip_dtype(s->dtype)->size_bytes;
+    const bool is_kept = p->place == IP_PLACE_TILE, are_words = word > 1 && b.elements % word == 0;
+    const char *index = is_kept ? ip_text(e->ir, "(at0 - %s)", ip_emit_tile_left(e, s)) : "at0";
     for (int row = 0; row < b.rows; row++) {
         ip_mark in_row = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
         ip_tile_target_of(e, p, row ? ip_text(e->ir, "(row0 + %d)", row) : "row0");
-        if (in_words && !is_kept) {
+        if (are_words && is_kept) {
+            put_words(e, p, b, row, index);
+        } else if (are_words) { /* a row of a buffer may begin within a word */
             ip_s_add(e->ir, e->block, IP_S_LET, "int", "in_words",
                      ip_text(e->ir, "((out - %s + at0) & %d) == 0", ip_emit_buffer(e, s), word - 1));
-            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "in_words", NULL, NULL));
+            ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "in_words", NULL, NULL));
+            put_words(e, p, b, row, index);
+            ip_emit_leave(e, mark);
+            mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "!in_words", NULL, NULL));
+            put_elements(e, b, row, index);
+            ip_emit_leave(e, mark);
+        } else {
+            put_elements(e, b, row, index);
         }
-        for (int k = 0; in_words && k < b.elements; k += word) {
-            const char *whole = NULL; /* the first element is that of the lowest bits: Note [Words] has them so, too */
-            for (int n = 0; n < word; n++) {
-                const char *bits = ip_text(e->ir, "(uint)(%s)%s << %d", size == 1 ? "uchar" : "ushort",
-                                           element_of(e, row, k + n), 8 * size * n);
-                whole = whole ? ip_text(e->ir, "%s | %s", whole, bits) : bits;
-            }
-            ip_s_add(e->ir, e->block, IP_S_STORE,
-                     ip_text(e->ir, "*(%s uint *)(out + %s)", is_kept ? "__local" : "__global",
-                             ip_text_plus(e->ir, index, k)),
-                     whole, NULL);
-        }
-        if (in_words && !is_kept) {
-            ip_emit_leave(e, (ip_mark){ in_row.block->last, in_row.n_trail, in_row.n_rows });
-            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "!in_words", NULL, NULL));
-        }
-        for (int k = 0; !(in_words && is_kept) && k < b.elements; k++)
-            ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "out[%s]", ip_text_plus(e->ir, index, k)),
-                     element_of(e, row, k), NULL);
         ip_emit_leave(e, in_row);
     }
 }
