@@ -361,10 +361,6 @@ static const shape shapes[] = {
       "cast(take(t, $1 * 2 - 60) / 9, u8) + 3",
       IMGPAR_U8, 3, 61, 37, 0 },
     { "sqrt(take(reshape(crop($2, 0, 0, 61, 1), [61]), cast($1, i32) div 3) * 0.5) + 1", IMGPAR_U8, 1, 61, 37, 1e-6 },
-    /* repeated pixels that tell an index */
-    { "p = reshape(crop($2, 0, 0, 61, 1), [61])\nrepeat(take(p, argsort(p)), 3)", IMGPAR_U8, 1, 61, 37, 0 },
-    { "t = reshape(crop($2, 0, 0, 61, 1), [61])\ni = repeat(argsort(t), 2)\ntake(t, i) + cast(i, u8)", IMGPAR_U8, 1, 61,
-      37, 0 },
     { "transpose(crop($1, 5, 7, 40, 20))", IMGPAR_U8, 3, 61, 37, 0 },
     /* planes as rows */
     { "permute(reshape($1, [10 20 15]), [2 1 0])", IMGPAR_F32, 1, 60, 50, 0 },

@@ -216,6 +216,34 @@ START_TEST(sorting_is_a_kernel_and_what_surrounds_it_fuses)
 }
 END_TEST
 
+/* Rows of repeated elements that tell an index, each worked out by hand. */
+START_TEST(an_order_that_is_repeated_tells_places) /* _i: a text */
+{
+    static const struct {
+        const char *text;
+        int n;
+        int32_t want[12];
+    } rows[] = {
+        { "repeat(take($1, argsort($1)), 3)", 12, { 1, 1, 1, 2, 2, 2, 3, 3, 3, 9, 9, 9 } },
+        { "take($1, repeat(argsort($1), 2))", 8, { 1, 1, 2, 2, 3, 3, 9, 9 } },
+        { "i = repeat(argsort($1), 2)\ntake($1, i) + i", 8, { 2, 2, 4, 4, 3, 3, 12, 12 } },
+        { "take(numbers([5 6 7 8], dtype=i32), repeat(argsort($1), 3))", 12, { 6, 6, 6, 7, 7, 7, 5, 5, 5, 8, 8, 8 } },
+    };
+    static const char *const schedules[] = { "auto", "rows", "tiles", "pixels", "ref" };
+    static const int32_t numbers[] = { 3, 1, 2, 9 };
+    imgpar_array *in = imgpar_array_from_data(ctx, IMGPAR_I32, 1, (int64_t[]){ 4 }, numbers);
+    for (size_t k = 0; k < sizeof schedules / sizeof *schedules; k++) {
+        imgpar_array *a = imgpar_apply(ctx, rows[_i].text, &in, 1);
+        int32_t *got = nd_read(ctx, a, schedules[k], rows[_i].text);
+        for (int n = 0; n < rows[_i].n; n++)
+            ck_assert_int_eq(got[n], rows[_i].want[n]);
+        free(got);
+        imgpar_array_release(a);
+    }
+    imgpar_array_release(in);
+}
+END_TEST
+
 START_TEST(an_axis_that_is_not_there_is_named)
 {
     nd a = nd_new(IMGPAR_F32, "4x5");
@@ -311,6 +339,7 @@ int main(void)
     tcase_add_test(c, zeros_of_either_sign_have_their_order);
     tcase_add_test(c, a_long_sort_is_a_permutation_in_order);
     tcase_add_test(c, sorting_is_a_kernel_and_what_surrounds_it_fuses);
+    tcase_add_loop_test(c, an_order_that_is_repeated_tells_places, 0, 4);
     tcase_add_test(c, an_axis_that_is_not_there_is_named);
     tcase_add_test(c, under_a_memory_limit_strips_give_the_same_bytes);
     tcase_add_test(c, every_allocation_may_fail_on_the_device);
