@@ -427,7 +427,7 @@ typedef struct pair_call {
     int n;
 } pair_call;
 
-/* How many arguments stand without a name; those of a tuple that is the only one: concatenate((a, b, c), axis=1). */
+/* How many arguments stand without a name. */
 static int count_unnamed(const ip_node *node)
 {
     int n = 0;
@@ -436,6 +436,7 @@ static int count_unnamed(const ip_node *node)
     return n;
 }
 
+/* Whether a tuple is the only one of these: concatenate((a, b, c), axis=1). */
 static bool takes_tuple(const ip_op *op, const ip_node *node)
 {
     return op->info.takes_more && count_unnamed(node) == 1 && node->items[0]->kind == IP_N_TUPLE;

@@ -7,8 +7,10 @@
 #include "base/dtype.h"
 #include "base/integers.h"
 
+/* Work-items of a group on a GPU, which the kernels' text has, too. */
+#define GPU_GROUP 64
 /* Cells that the cycles of a launch go through, about; of cycles the most. */
-enum { GPU_GROUP = 64, CELLS = 1 << 22, MOST = 16 };
+enum { CELLS = 1 << 22, MOST = 16 };
 
 enum { V = IP_BUFFER_SCRATCH, M, INTS };
 
@@ -77,7 +79,9 @@ imgpar_status ip_infer_harmonic(imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
-#define DEFINES(T, LEAST) "#define HM_T " #T "\n#define HM_LEAST " LEAST "\n#define HM_GROUP 64\n" /* GPU_GROUP */
+#define TEXT_OF(N) #N
+#define NUMBER(N) TEXT_OF(N)
+#define DEFINES(T, LEAST) "#define HM_T " #T "\n#define HM_LEAST " LEAST "\n#define HM_GROUP " NUMBER(GPU_GROUP) "\n"
 
 ip_stage *ip_stages_harmonic(ip_lower *l)
 {

@@ -147,12 +147,10 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
     imgpar_device *info = &facts->info;
     cl_device_type type = 0;
     cl_device_fp_config single = 0;
-    cl_uint units = 0, align_bits = 0, align_bytes = 0, vector_ints = 0, parts = 0, clock_mhz = 0, vendor = 0;
-    cl_uint address_bits = 0, constant_args = 0;
-    cl_bool images = CL_FALSE, unified = CL_FALSE, available = CL_FALSE, compiler = CL_FALSE, little = CL_FALSE;
-    cl_bool corrects = CL_FALSE;
+    cl_uint units = 0, align_bits = 0, vector_ints = 0, parts = 0, clock_mhz = 0;
+    cl_bool images = CL_FALSE, unified = CL_FALSE;
     cl_ulong global_bytes = 0, cache_bytes = 0, local_bytes = 0, max_alloc = 0, constant_bytes = 0;
-    size_t max_group = 0, image_width = 0, image_height = 0, parameter_bytes = 0, timer_ns = 0;
+    size_t max_group = 0, image_width = 0, image_height = 0;
     size_t items[MAX_DIMENSIONS] = { 0 };
     const struct {
         cl_device_info what;
@@ -177,16 +175,16 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
         { CL_DEVICE_IMAGE2D_MAX_HEIGHT, &image_height, sizeof image_height },
         { CL_DEVICE_MAX_WORK_GROUP_SIZE, &max_group, sizeof max_group },
         { CL_DEVICE_MAX_WORK_ITEM_SIZES, items, sizeof items },
-        { CL_DEVICE_VENDOR_ID, &vendor, sizeof vendor },
-        { CL_DEVICE_ADDRESS_BITS, &address_bits, sizeof address_bits },
-        { CL_DEVICE_MAX_CONSTANT_ARGS, &constant_args, sizeof constant_args },
-        { CL_DEVICE_MAX_PARAMETER_SIZE, &parameter_bytes, sizeof parameter_bytes },
-        { CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, &align_bytes, sizeof align_bytes },
-        { CL_DEVICE_PROFILING_TIMER_RESOLUTION, &timer_ns, sizeof timer_ns },
-        { CL_DEVICE_AVAILABLE, &available, sizeof available },
-        { CL_DEVICE_COMPILER_AVAILABLE, &compiler, sizeof compiler },
-        { CL_DEVICE_ENDIAN_LITTLE, &little, sizeof little },
-        { CL_DEVICE_ERROR_CORRECTION_SUPPORT, &corrects, sizeof corrects },
+        { CL_DEVICE_VENDOR_ID, &info->vendor_id, sizeof info->vendor_id },
+        { CL_DEVICE_ADDRESS_BITS, &info->address_bits, sizeof info->address_bits },
+        { CL_DEVICE_MAX_CONSTANT_ARGS, &info->max_constant_args, sizeof info->max_constant_args },
+        { CL_DEVICE_MAX_PARAMETER_SIZE, &info->max_parameter_bytes, sizeof info->max_parameter_bytes },
+        { CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE, &info->type_align_bytes, sizeof info->type_align_bytes },
+        { CL_DEVICE_PROFILING_TIMER_RESOLUTION, &info->timer_resolution_ns, sizeof info->timer_resolution_ns },
+        { CL_DEVICE_AVAILABLE, &info->is_available, sizeof(cl_bool) },
+        { CL_DEVICE_COMPILER_AVAILABLE, &info->has_compiler, sizeof(cl_bool) },
+        { CL_DEVICE_ENDIAN_LITTLE, &info->is_little_endian, sizeof(cl_bool) },
+        { CL_DEVICE_ERROR_CORRECTION_SUPPORT, &info->has_error_correction, sizeof(cl_bool) },
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         imgpar_status st = read_value(id, values[i].what, values[i].to, values[i].size, err);
@@ -210,19 +208,9 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
     info->max_alloc_bytes = max_alloc;
     info->max_work_group = max_group;
     memcpy(info->max_work_items, items, sizeof info->max_work_items);
-    info->vendor_id = vendor;
-    info->address_bits = address_bits;
     info->clock_mhz = clock_mhz;
     info->constant_bytes = constant_bytes;
-    info->max_constant_args = constant_args;
-    info->max_parameter_bytes = parameter_bytes;
     info->buffer_align_bytes = align_bits / 8;
-    info->type_align_bytes = align_bytes;
-    info->timer_resolution_ns = timer_ns;
-    info->is_available = available != CL_FALSE;
-    info->has_compiler = compiler != CL_FALSE;
-    info->is_little_endian = little != CL_FALSE;
-    info->has_error_correction = corrects != CL_FALSE;
     return IMGPAR_OK;
 }
 
