@@ -87,9 +87,6 @@ static const shape shapes[] = {
     { "resize($1, 30, 18)", IMGPAR_U8, 2, 60, 36, 0 },
     { "resize($1, 90, 80)", IMGPAR_U16, 4, 61, 37, 0 },
     { "median($1, 3)", IMGPAR_U8, 3, 61, 37, 0 },
-    /* tiles that lie inside, of what is computed and of wide elements that are copied */
-    { "blur(cast($1, f32), 1)", IMGPAR_U8, 1, 300, 70, 0 },
-    { "median($1, 3)", IMGPAR_I32, 2, 300, 70, 0 },
     /* larger windows: histograms of columns, of keys, of ranks */
     { "median($1, 11)", IMGPAR_U8, 3, 61, 37, 0 },
     { "percentile_filter($1, 30, size=7, shape=disc)", IMGPAR_U16, 1, 61, 37, 0 },
