@@ -427,6 +427,9 @@ static const shape shapes[] = {
     { "a = cast($1, i64)\na[-1, 0] + a + a[1, 0] * 3 + a[2, 0]", IMGPAR_U8, 3, 61, 37, 0 },
     { "cast(x * 7 + y, i64) + cast($1, i64)", IMGPAR_U16, 1, 61, 37, 0 },
     { "blur(blur(cast($1, f64), 1), 1)", IMGPAR_U8, 3, 61, 37, 0 },
+    /* tiles that lie inside, of what is computed and of wide elements that are copied */
+    { "blur(cast($1, f32), 1)", IMGPAR_U8, 1, 300, 70, 0 },
+    { "median($1, 3)", IMGPAR_I32, 2, 300, 70, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
