@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/alloc.h"
 
+#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <stdint.h>
@@ -50,6 +51,10 @@ double ip_parse_number(const char *text, char **end)
 char *ip_number_text(double value, char *buf)
 {
     if (isnan(value)) return strcpy(buf, "nan");
+    if (fabs(value) < 1e15 && value == floor(value) && !(value == 0 && signbit(value))) {
+        snprintf(buf, 32, "%" PRId64, (int64_t)value); /* what the loop would find, and most numbers are whole */
+        return buf;
+    }
     for (int digits = 15; digits <= 17; digits++) {
         print_c(buf, 32, "%.*g", digits, value);
         if (digits == 17 || ip_parse_number(buf, NULL) == value) break;

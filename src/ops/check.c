@@ -189,15 +189,15 @@ static imgpar_status check_wholes(const ip_op *op, const imgpar_op_param *p, con
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %d elements; there are up to %d axes", label, p->name, n,
                        IP_MAX_AXES);
     for (int k = 0; k < n; k++) {
+        if (numbers[k] == floor(numbers[k]) && numbers[k] >= p->minimum && numbers[k] <= p->maximum) continue;
         ip_number_text(numbers[k], text);
         if (numbers[k] != floor(numbers[k]))
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %s, which is not a whole number", label, p->name, text);
         if (numbers[k] < p->minimum)
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %s, which is below %s", label, p->name, text,
                            ip_number_text(p->minimum, limit));
-        if (numbers[k] > p->maximum)
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %s, which is above %s", label, p->name, text,
-                           ip_number_text(p->maximum, limit));
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %s, which is above %s", label, p->name, text,
+                       ip_number_text(p->maximum, limit));
     }
     return IMGPAR_OK;
 }

@@ -80,8 +80,9 @@ static imgpar_status get_program(running *r, ip_error *err)
     ip_str source = IP_STR_INIT;
     bool built = false;
     double start = ip_now_ms();
-    ip_str_printf(&source, "%s\n#define IP_CPU %d\n#define IP_VECTOR_BYTES %d\n", ip_shader_text("helpers"),
-                  r->call.device.is_cpu, r->call.device.vector_bytes);
+    ip_str_append(&source, ip_shader_text("helpers"));
+    ip_str_printf(&source, "\n#define IP_CPU %d\n#define IP_VECTOR_BYTES %d\n", r->call.device.is_cpu,
+                  r->call.device.vector_bytes);
     ip_str_append(&source, o->defines);
     if (o->kind->before) ip_str_append(&source, ip_shader_text(o->kind->before));
     ip_str_append(&source, ip_shader_text(o->kind->shader));
