@@ -3,9 +3,13 @@
  * The tiles schedule, first half: how large a tile is, and where in the work-group's local memory each stage has its
  * own.
  *
- * Of the tiles that fit the memory the one is taken that computes least twice. Twice are computed the halos: an element
- * beyond the tile's edge that its own tile computes as well. A wide tile reads long pieces of rows, so ties go to
- * width.
+ * Of the tiles that fit the memory the one is taken that takes least: what is computed twice, and what is fetched for
+ * it. Twice are computed the halos: an element beyond the tile's edge that its own tile computes as well.
+ *
+ * Note [Lines]
+ * Memory is fetched by lines, and a piece of a row begins anywhere in its first: a row of n bytes takes n - 1 + LINE
+ * on average. So narrow tiles of small elements fetch several times what they read. Most of it comes from a cache, since
+ * neighbouring tiles want it too: a byte of it takes OPERATIONS_PER_CACHED_BYTE. (tests/lanes.c counts lines.)
  *
  * Note [Pixels a work-item]
  * A work-item makes 1 to 4 pixels of each tile, whatever the limits: more would leave a unit fewer work-items to hide
@@ -46,6 +50,8 @@ enum {
     MOST_PIXELS = 4,     /* of a tile for each work-item: Note [Pixels a work-item] */
     COPY_OPERATIONS = 4, /* what an element that is only copied costs */
     OPERATIONS_PER_BYTE = 16,
+    OPERATIONS_PER_CACHED_BYTE = 4,
+    LINE = 128,            /* bytes */
     HISTOGRAM_BYTES = 8192 /* more copies of a histogram's table than this are not kept */
 };
 
@@ -96,16 +102,25 @@ static int64_t free_offset(const ip_kernel *k, int index, const ip_tiling *t)
     return offset;
 }
 
+/* Operations that what a tile of a source fetches would take, for all its rows: Note [Lines]. */
+static double fetching(const ip_placed *p, const ip_tiling *t)
+{
+    const double bytes =
+        (double)columns_of(p, t) * channels_of(p->stage) * (double)ip_dtype(p->stage->dtype)->size_bytes;
+    return p->is_copy ? (bytes - 1 + LINE) * rows_of(p, t) * OPERATIONS_PER_CACHED_BYTE : 0;
+}
+
 /* Lays the tiles out and sums up the work; false: they need more than `most` bytes. */
 static bool lay_out(const tiling_search *s, ip_tiling *t, uint64_t most)
 {
     ip_kernel *k = s->kernel;
-    double area = (double)t->width * t->height, work = 0, own_work = 0;
+    double area = (double)t->width * t->height, work = 0, own_work = 0, fetched = 0;
     int64_t bytes = 0;
     for (int i = 0; i < k->n_placed; i++) {
         ip_placed *p = &k->placed[i];
         work += s->cost[i] * columns_of(p, t) * rows_of(p, t) / area;
         own_work += s->cost[i];
+        fetched += fetching(p, t) / area;
         if (p->place != IP_PLACE_TILE) continue;
         int64_t offset = free_offset(k, i, t);
         if (offset + tile_bytes(p, t) > (int64_t)most) return false;
@@ -119,6 +134,7 @@ static bool lay_out(const tiling_search *s, ip_tiling *t, uint64_t most)
     if ((uint64_t)(bytes + s->fixed_bytes) > most) return false;
     t->bytes = (int)bytes + s->fixed_bytes;
     t->work = work;
+    t->cost = work + fetched;
     t->halo_work = work - own_work;
     return true;
 }
@@ -162,7 +178,7 @@ static bool search_pixels(const tiling_search *s, ip_tiling t, uint64_t most, ip
             t.width = t.group_width * across;
             t.height = t.group_height * down;
             if ((down > 1 && s->kernel->domain[1] == 1) || !lay_out(s, &t, most)) break;
-            if (!found || t.work < best->work * 0.999) *best = t;
+            if (!found || t.cost < best->cost * 0.999) *best = t;
             found = true;
         }
     return found;
@@ -175,7 +191,7 @@ static bool search_groups(const tiling_search *s, ip_tiling t, uint64_t most, ip
     bool found = search_pixels(s, t, most, best);
     while (found && t.group_height > 1 && t.group_width * t.group_height * 2 <= s->target->most_items) {
         t.group_height *= 2;
-        if (search_pixels(s, t, most, &larger) && larger.work * WORTH_A_LARGER_GROUP < best->work) *best = larger;
+        if (search_pixels(s, t, most, &larger) && larger.cost * WORTH_A_LARGER_GROUP < best->cost) *best = larger;
     }
     return found;
 }

@@ -142,8 +142,8 @@ typedef struct ip_tiling {
     int width, height;             /* pixels of the result */
     int group_width, group_height; /* work-items; their product is a power of two */
     int bytes;                     /* local memory */
-    /* operations a pixel of the result takes; those among them that neighbouring tiles do too */
-    double work, halo_work;
+    /* operations a pixel of the result takes; those among them that neighbouring tiles do too; with what it fetches */
+    double work, halo_work, cost;
 } ip_tiling;
 
 /* An input that is read through image2d_t. */
