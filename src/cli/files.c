@@ -222,7 +222,7 @@ static outcome write_file(worker *w, imgpar_array *a, char *output)
                                       .poll = poll_file,
                                       .on_warning = note_warning,
                                       .user = w,
-                                      .on_event = o->profile || o->trace ? note_event : NULL,
+                                      .on_event = o->profile || o->trace || o->report ? note_event : NULL,
                                       .format = o->format };
     bool is_right = true;
     imgpar_status st = imgpar_array_status(a);

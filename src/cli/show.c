@@ -236,14 +236,10 @@ static bool read_pixels(imgpar_array *a, pixels *out, const imgpar_options *of_r
 
 static void put_base64(text *t, const unsigned char *in, size_t n)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t k = 0; k < n; k += 3) {
-        const size_t left = n - k;
-        const uint32_t v =
-            (uint32_t)in[k] << 16 | (left > 1 ? (uint32_t)in[k + 1] << 8 : 0) | (left > 2 ? in[k + 2] : 0);
-        const char out[] = { digits[v >> 18], digits[v >> 12 & 63], left > 1 ? digits[v >> 6 & 63] : '=',
-                             left > 2 ? digits[v & 63] : '=' };
-        append(t, out, sizeof out);
+        char letters[4];
+        base64_letters(in + k, n - k, letters);
+        append(t, letters, sizeof letters);
     }
 }
 
