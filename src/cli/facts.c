@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Elements are read once and looked at here: the least and largest, which tell where the histogram begins and ends, and
- * then the rest. Pictures are made smaller and encoded by the library, with their profile; of plain numbers the least is
- * black and the largest white.
+ * then the rest. Pictures are made smaller and encoded by the library, with their profile; of plain numbers the
+ * least is black and the largest white.
  */
 #include "facts.h"
 
@@ -25,7 +25,7 @@ static double of_half(uint16_t h)
     return h >> 15 ? -size : size;
 }
 
-static double element(const void *data, imgpar_dtype dtype, size_t k)
+double facts_element(const void *data, imgpar_dtype dtype, size_t k)
 {
     switch (dtype) {
     case IMGPAR_I8: return ((const int8_t *)data)[k];
@@ -55,7 +55,7 @@ static void measure(facts *f, const void *data)
     for (size_t k = 0; k < n; k++) {
         const int c = f->n_channels == 1 ? 0 : (int)(k % (size_t)f->n_channels);
         channel_facts *channel = &f->channels[c];
-        const double v = element(data, f->info.dtype, k);
+        const double v = facts_element(data, f->info.dtype, k);
         f->n_nan += isnan(v) != 0;
         f->n_infinite += isinf(v) != 0;
         if (!isfinite(v)) continue;
@@ -91,7 +91,7 @@ static void count(facts *f, const void *data)
     const size_t n = count_of(&f->info);
     const double width = f->hi - f->lo + (is_whole(f->info.dtype) ? 1 : 0);
     for (size_t k = 0; k < n && f->n_bins > 0; k++) {
-        const double v = element(data, f->info.dtype, k);
+        const double v = facts_element(data, f->info.dtype, k);
         if (!isfinite(v)) continue;
         const int bin = width > 0 ? (int)((v - f->lo) / width * f->n_bins) : 0;
         f->channels[f->n_channels == 1 ? 0 : (int)(k % (size_t)f->n_channels)]
@@ -146,7 +146,7 @@ static imgpar_status encode_numbers(facts *f, imgpar_context *ctx, const void *d
                 const int64_t from = ((plane * i->height + y) * i->width + x) * i->channels + c;
                 const int64_t to =
                     is_rgb ? (y * i->width + x) * 3 + c : (y * channels + c) * i->width + x; /* side by side */
-                const double v = (element(data, i->dtype, (size_t)from) - f->lo) * scale;
+                const double v = (facts_element(data, i->dtype, (size_t)from) - f->lo) * scale;
                 bytes[to] = (unsigned char)(v >= 255 ? 255 : v > 0 ? v + 0.5 : 0); /* NaN is black */
             }
     const char *what = "";
@@ -180,7 +180,7 @@ static void take_lines(facts *f, const void *data)
         for (int p = 0; p < f->n_points; p++) {
             double most = NAN;
             for (size_t k = (size_t)p * step; k < n && k < ((size_t)p + 1) * step; k++) {
-                const double v = element(data, f->info.dtype, (size_t)line * n + k);
+                const double v = facts_element(data, f->info.dtype, (size_t)line * n + k);
                 if (isfinite(v) && !(v <= most)) most = v;
             }
             f->lines[line * f->n_points + p] = most;

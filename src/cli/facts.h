@@ -36,6 +36,8 @@ typedef struct facts {
 /* Computes a, and frees nothing of it. IMGPAR_E_INTERRUPTED or IMGPAR_OK: what failed is told as a problem. */
 imgpar_status facts_take(imgpar_context *ctx, imgpar_array *a, const imgpar_options *options, facts *out);
 void facts_free(facts *f);
+/* The k-th of elements that are no complex numbers. */
+double facts_element(const void *data, imgpar_dtype dtype, size_t k);
 /* The name of a channel, "red"; "" of plain numbers in one. */
 const char *facts_channel(const imgpar_info *info, int channel);
 /* The description in the colour profile that a would be saved with, into the n bytes of out; "": it has none. */

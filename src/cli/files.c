@@ -22,6 +22,7 @@
 #include "output.h"
 #include "progress.h"
 #include "signals.h"
+#include "window.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -49,10 +50,11 @@ typedef struct note {
 typedef struct slot {
     outcome outcome; /* under the lock */
     note *first, **last;
-    char *shown;       /* what a terminal shows as the result, for --show without -o; for free() */
-    char *printed;     /* the result, where that is numbers and goes to standard output; for imgpar_free() */
-    uint64_t bytes;    /* of the file */
-    double difference; /* of --verify */
+    char *shown;            /* what a terminal shows as the result, for --show without -o; for free() */
+    imgpar_array *windowed; /* or what a window shows */
+    char *printed;          /* the result, where that is numbers and goes to standard output; for imgpar_free() */
+    uint64_t bytes;         /* of the file */
+    double difference;      /* of --verify */
     _Atomic double fraction;
 } slot;
 
@@ -201,6 +203,10 @@ static void give_room(batch *b, uint64_t bytes)
 static outcome show_file(const worker *w, imgpar_array *a, const imgpar_options *options_of_run)
 {
     char why[400];
+    if (w->b->o->screen.mode == SHOW_WINDOW) { /* the calling thread's, one after the other */
+        w->slot->windowed = imgpar_array_retain(a);
+        return WRITTEN;
+    }
     w->slot->shown = show_picture(a, &w->b->o->screen, options_of_run, why, sizeof why);
     return w->slot->shown ? WRITTEN : fail_file(w, IMGPAR_OK, why);
 }
@@ -339,6 +345,19 @@ static void print_result(const batch *b, const char *text)
     free(line);
 }
 
+/* Computes a picture and shows it until it is closed. */
+static void show_window(const batch *b, slot *s)
+{
+    char why[400];
+    const char *path = b->in->items[b->head].path;
+    const imgpar_options of_run = { .struct_size = sizeof of_run, .poll = signals_poll };
+    show_status("");
+    imgpar_status st = window_show(s->windowed, path, &of_run, why, sizeof why);
+    if (!st) return;
+    if (st != IMGPAR_E_INTERRUPTED) complain("%s: --show: %s", path, why);
+    s->outcome = st == IMGPAR_E_INTERRUPTED ? STOPPED : FAILED;
+}
+
 /* Tells of a file that is done, if it is needed. */
 static void tell_file(batch *b, slot *s, bool is_needed)
 {
@@ -354,6 +373,8 @@ static void tell_file(batch *b, slot *s, bool is_needed)
         say(s->shown);
     }
     free(s->shown);
+    if (s->windowed && is_needed) show_window(b, s);
+    imgpar_array_release(s->windowed);
     if (s->outcome == STOPPED || !is_needed) return;
     if (!(s->difference <= b->difference)) b->difference = s->difference; /* a NaN counts */
     b->done.files++;

@@ -15,6 +15,7 @@
 #include "signals.h"
 #include "stream.h"
 #include "tune.h"
+#include "window.h"
 
 #include <errno.h>
 #include <imgpar.h>
@@ -413,7 +414,13 @@ static int save(imgpar_array *a, const options *o, const imgpar_options *options
 
 static int show(imgpar_array *a, const options *o, const imgpar_options *options_of_run)
 {
-    char why[400], *text = show_picture(a, &o->screen, options_of_run, why, sizeof why);
+    char why[400];
+    if (o->screen.mode == SHOW_WINDOW) {
+        imgpar_status st = window_show(a, o->expression, options_of_run, why, sizeof why);
+        if (st && st != IMGPAR_E_INTERRUPTED) complain("--show: %s", why);
+        return exit_of(st);
+    }
+    char *text = show_picture(a, &o->screen, options_of_run, why, sizeof why);
     if (text)
         say(text);
     else
