@@ -78,6 +78,9 @@ expect "histograms" "$(($(count 'aria-label="histogram of ' soft.html) > 7))" 1
 # Kernels: as many boxes as --explain has, each a row of the table; times; the texts.
 kernels=$("$imgpar_run" soft.conf sigma=1.5 --explain=json | grep -c '{"name":')
 expect "kernels" "$(count '<g class="kernel">' soft.html) $(count '<code>k_' soft.html | awk '{ print ($1 > 0) }')" "$kernels 1"
+"$imgpar_run" --no-fuse --explain=json -e 'invert(blur(open("in.png"), 2))' > plan.json || fail "--explain=json: status $?"
+expect "a plan tells what is read and written" "$(count '"array": "in.png", "dtype": "u8", "shape": [1, 60, 80, 3], "bytes": 14400}' plan.json) $(count '"kernel": 0}' plan.json) $(count '"result": 1}' plan.json)" "1 1 1"
+expect "and of which stages a kernel is" "$(count '"stages": ["blur: vertical pass", "blur"]' plan.json)" 1
 expect "results" "$(count '<g class="result">' soft.html)" 3
 for cause in decoding kernels encoding 'writing files' 'opening the device' 'what passed'; do
     expect "time of $cause" "$(count "<th scope=\"row\">$cause</th>" soft.html)" 1

@@ -156,6 +156,7 @@ static outcome fail_file(const worker *w, imgpar_status st, const char *message)
     const char *path = w->b->in->items[w->k].path, *name = strcmp(path, "-") == 0 ? "standard input" : path;
     if (st == IMGPAR_E_INTERRUPTED) return STOPPED;
     if (!message[0]) message = imgpar_status_name(st);
+    if (w->b->in->items[w->k].bytes && strncmp(message, "memory: ", 8) == 0) message += 8; /* what was read into it */
     if (begins_with_name(message, name))
         add_note(w->slot, "%s", message);
     else
@@ -449,8 +450,10 @@ static int end(const batch *b)
 {
     const progress_state *done = &b->done;
     if (b->o->verify) fprintf(stderr, "verify: max difference %g, allowed %g\n", b->difference, b->o->tolerance);
+    char failed[60] = "";
+    if (done->failed) snprintf(failed, sizeof failed, ", of which %zu failed", done->failed);
     if (signals_seen())
-        complain("interrupted after %zu of %zu files", done->files, done->of);
+        complain("interrupted after %zu of %zu files%s", done->files, done->of, failed);
     else if (done->files < done->of)
         complain("stopped after %zu of %zu files", done->files, done->of);
     else if (done->failed && done->of > 1)

@@ -116,7 +116,7 @@ int close_stdout(int status)
 {
     flush_stdout();
     if (!stdout_error && ferror(stdout)) stdout_error = EIO;
-    if (!stdout_error || status != EXIT_DONE) return status; /* one error, one line */
-    complain("standard output: %s", strerror(stdout_error));
+    if (!stdout_error || status != EXIT_DONE) return status;                            /* one error, one line */
+    if (stdout_error != EPIPE) complain("standard output: %s", strerror(stdout_error)); /* head has enough */
     return EXIT_FAILED;
 }

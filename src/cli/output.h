@@ -23,7 +23,8 @@ bool make_folders(char *path);
 imgpar_status numbers_as_text(imgpar_array *a, const imgpar_options *options_of_run, char **out, char why[200]);
 /* What would be computed for n arrays, on stdout. An exit status, after saying why not. */
 int explain_arrays(imgpar_array *const *arrays, size_t n, const char *format);
-/* At the end: has everything printed arrived (a full disk, a closed pipe)? Else complains and fails. Returns status. */
+/* At the end: has everything printed arrived? Else fails, and complains of a full disk, but not of a closed pipe.
+ * Returns status. */
 int close_stdout(int status);
 
 #endif
