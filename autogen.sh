@@ -61,6 +61,7 @@ valgrind command valgrind
 oclgrind command oclgrind
 mesa-opencl-icd driver rusticl
 libclblast-dev module clblast
+libsdl2-dev module sdl2
 ccache command ccache
 clang-format command clang-format
 EOF

@@ -354,7 +354,7 @@ if [ -c /dev/full ]; then
 fi
 { status=0; "$imgpar_run" --list-ops 2> err || status=$?; echo "$status" > closed; } | :
 case $(cat closed):$(cat err) in
-0: | '1:imgpar-run: standard output: Broken pipe') ;;
+0: | 1:) ;;
 *) fail "a closed pipe: $(cat closed) $(cat err)" ;;
 esac
 rm -f closed

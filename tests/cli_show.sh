@@ -6,7 +6,7 @@
 . "${srcdir:-.}/tests/common.sh"
 [ -x "$imgpar_run" ] || skip "imgpar-run is not built"
 scratch
-unset COLUMNS
+unset COLUMNS DISPLAY WAYLAND_DISPLAY SDL_VIDEODRIVER
 esc=$(printf '\033')
 
 # Half blocks: two rows a line, colours where they change, the last row alone.
@@ -54,13 +54,49 @@ $block"
 says() { expect "$1" "$("$imgpar_run" "$@" 2>&1 < /dev/null)" "$want"; }
 want="imgpar-run: --show: standard output is no terminal; --show=blocks, sixel or kitty writes to it what one shows"
 says --show -e 'fill(2, 2, 0)'
-want="imgpar-run: --show=ansi: one of auto|kitty|sixel|blocks is expected"
+want="imgpar-run: --show=ansi: one of auto|window|kitty|sixel|blocks is expected"
 says --show=ansi -e 'fill(2, 2, 0)'
 want="imgpar-run: --show goes with -e, whose last expression is shown (--help lists the options)"
 says --show=blocks noise.conf
 expect "what is no picture" "$("$imgpar_run" --show=blocks -e 'zeros([2, 3, 4, 5])' 2>&1)" "imgpar-run: --show: fit: a is [2, 3, 4, 5] u8, which is no image"
 expect "a number" "$("$imgpar_run" --show=blocks -e '1 + 1' 2>&1)" "imgpar-run: --show: fit: a is [1] u8, which is no image"
 expect "--explain" "$("$imgpar_run" --show=blocks --explain -e 'fill(2, 2, 0)' 2>&1)" "imgpar-run: --explain and --show do not go together: --explain computes nothing (--help lists the options)"
+
+# A window, if imgpar-run has them: without a display on SDL's dummy, which a signal closes; on a display that is made for it, if there can
+# be one, where the title tells the pixel under the pointer.
+timeout 60 "$imgpar_run" -e 'fill(1, 1, 0)' --show=window > window.out 2>&1 < /dev/null
+if grep -q 'no display' window.out; then
+    expect "no display" "$(cat window.out)" "imgpar-run: --show=window: there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set"
+fi
+if ! grep -q SDL2 window.out; then
+    SDL_VIDEODRIVER=dummy timeout -s TERM 3 "$imgpar_run" -e 'open("noise.png")' --show=window > window.out 2>&1 < /dev/null
+    expect "a window without a display, closed by a signal" "$? $(cat window.out)" "124 "
+    expect "a window of no picture" "$(SDL_VIDEODRIVER=dummy timeout 60 "$imgpar_run" -e 'zeros([2, 3, 4, 5])' --show=window 2>&1 < /dev/null; echo $?)" "imgpar-run: --show: the result is no picture
+1"
+fi
+if ! grep -q SDL2 window.out && command -v Xvfb > /dev/null && command -v xdotool > /dev/null; then
+    Xvfb -displayfd 3 -screen 0 800x600x24 3> number > /dev/null 2>&1 < /dev/null &
+    server=$!
+    patience() { n=0; until "$@" || [ $((n += 1)) -gt 100 ]; do sleep 0.1; done; }
+    has_number() { [ -s number ]; }
+    has_window() { window=$(xdotool search --name noise.png 2> /dev/null | head -n 1); [ -n "$window" ]; }
+    patience has_number
+    DISPLAY=:$(cat number)
+    export DISPLAY
+    timeout 60 "$imgpar_run" -e 'open("noise.png")' --show=window > window.out 2>&1 < /dev/null &
+    shown=$!
+    patience has_window
+    xdotool mousemove --window "$window" 106 14
+    value=$("$imgpar_run" -e 'crop(open("noise.png"), 26, 3, 1, 1)' | tr -d '[]')
+    has_title() { title=$(xdotool getwindowname "$window"); [ "${title#*(26, 3): }" = "$value" ]; }
+    patience has_title
+    expect "the pixel under the pointer" "$title" "open(\"noise.png\") - 120x90x3 u8 - 400% - (26, 3): $value"
+    xdotool key --window "$window" q 2> /dev/null
+    wait "$shown"
+    expect "q closes it" "$? $(cat window.out)" "0 "
+    kill "$server"
+    unset DISPLAY
+fi
 
 # A terminal that answers nothing is waited for a moment; script(1) is one.
 if script -qec true /dev/null > pty.out 2> /dev/null < /dev/null; then

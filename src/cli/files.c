@@ -22,6 +22,7 @@
 #include "output.h"
 #include "progress.h"
 #include "signals.h"
+#include "window.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -49,10 +50,11 @@ typedef struct note {
 typedef struct slot {
     outcome outcome; /* under the lock */
     note *first, **last;
-    char *shown;       /* what a terminal shows as the result, for --show without -o; for free() */
-    char *printed;     /* the result, where that is numbers and goes to standard output; for imgpar_free() */
-    uint64_t bytes;    /* of the file */
-    double difference; /* of --verify */
+    char *shown;            /* what a terminal shows as the result, for --show without -o; for free() */
+    imgpar_array *windowed; /* or what a window shows */
+    char *printed;          /* the result, where that is numbers and goes to standard output; for imgpar_free() */
+    uint64_t bytes;         /* of the file */
+    double difference;      /* of --verify */
     _Atomic double fraction;
 } slot;
 
@@ -154,6 +156,7 @@ static outcome fail_file(const worker *w, imgpar_status st, const char *message)
     const char *path = w->b->in->items[w->k].path, *name = strcmp(path, "-") == 0 ? "standard input" : path;
     if (st == IMGPAR_E_INTERRUPTED) return STOPPED;
     if (!message[0]) message = imgpar_status_name(st);
+    if (w->b->in->items[w->k].bytes && strncmp(message, "memory: ", 8) == 0) message += 8; /* what was read into it */
     if (begins_with_name(message, name))
         add_note(w->slot, "%s", message);
     else
@@ -201,6 +204,10 @@ static void give_room(batch *b, uint64_t bytes)
 static outcome show_file(const worker *w, imgpar_array *a, const imgpar_options *options_of_run)
 {
     char why[400];
+    if (w->b->o->screen.mode == SHOW_WINDOW) { /* the calling thread's, one after the other */
+        w->slot->windowed = imgpar_array_retain(a);
+        return WRITTEN;
+    }
     w->slot->shown = show_picture(a, &w->b->o->screen, options_of_run, why, sizeof why);
     return w->slot->shown ? WRITTEN : fail_file(w, IMGPAR_OK, why);
 }
@@ -222,7 +229,7 @@ static outcome write_file(worker *w, imgpar_array *a, char *output)
                                       .poll = poll_file,
                                       .on_warning = note_warning,
                                       .user = w,
-                                      .on_event = o->profile || o->trace ? note_event : NULL,
+                                      .on_event = o->profile || o->trace || o->report ? note_event : NULL,
                                       .format = o->format };
     bool is_right = true;
     imgpar_status st = imgpar_array_status(a);
@@ -339,6 +346,19 @@ static void print_result(const batch *b, const char *text)
     free(line);
 }
 
+/* Computes a picture and shows it until it is closed. */
+static void show_window(const batch *b, slot *s)
+{
+    char why[400];
+    const char *path = b->in->items[b->head].path;
+    const imgpar_options of_run = { .struct_size = sizeof of_run, .poll = signals_poll };
+    show_status("");
+    imgpar_status st = window_show(s->windowed, path, &of_run, why, sizeof why);
+    if (!st) return;
+    if (st != IMGPAR_E_INTERRUPTED) complain("%s: --show: %s", path, why);
+    s->outcome = st == IMGPAR_E_INTERRUPTED ? STOPPED : FAILED;
+}
+
 /* Tells of a file that is done, if it is needed. */
 static void tell_file(batch *b, slot *s, bool is_needed)
 {
@@ -354,6 +374,8 @@ static void tell_file(batch *b, slot *s, bool is_needed)
         say(s->shown);
     }
     free(s->shown);
+    if (s->windowed && is_needed) show_window(b, s);
+    imgpar_array_release(s->windowed);
     if (s->outcome == STOPPED || !is_needed) return;
     if (!(s->difference <= b->difference)) b->difference = s->difference; /* a NaN counts */
     b->done.files++;
@@ -428,8 +450,10 @@ static int end(const batch *b)
 {
     const progress_state *done = &b->done;
     if (b->o->verify) fprintf(stderr, "verify: max difference %g, allowed %g\n", b->difference, b->o->tolerance);
+    char failed[60] = "";
+    if (done->failed) snprintf(failed, sizeof failed, ", of which %zu failed", done->failed);
     if (signals_seen())
-        complain("interrupted after %zu of %zu files", done->files, done->of);
+        complain("interrupted after %zu of %zu files%s", done->files, done->of, failed);
     else if (done->files < done->of)
         complain("stopped after %zu of %zu files", done->files, done->of);
     else if (done->failed && done->of > 1)

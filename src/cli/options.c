@@ -37,6 +37,7 @@ enum {
     OPT_LIST_DEVICES,
     OPT_LIST_OPS,
     OPT_SHOW,
+    OPT_REPORT,
     OPT_VERSION
 };
 
@@ -65,8 +66,10 @@ static const row rows[] = {
       "the format of what is written to - or -o" },
     { OPT_MATRIX, "matrix", required_argument, "=601", WORD(matrix), "601|709|2020",
       "the colours of Y4M: BT.601, 709 or 2020" },
-    { OPT_SHOW, "show", optional_argument, "[=kitty|sixel|blocks]", 0, "auto|kitty|sixel|blocks",
-      "show the picture in the terminal, by what it can, or as is said" },
+    { OPT_SHOW, "show", optional_argument, "[=window|kitty|sixel|blocks]", 0, "auto|window|kitty|sixel|blocks",
+      "show the picture in a window or the terminal, by what there is, or as is said" },
+    { OPT_REPORT, "report", required_argument, "=FILE.html", WORD(report), NULL,
+      "write a page with inputs, pictures of all stages, kernels and times" },
     { OPT_EXPLAIN, "explain", optional_argument, "[=text|dot|json|cl|graph]", 0, "text|dot|json|cl|graph",
       "show how it would be computed, and compute nothing" },
     { OPT_PROFILE, "profile", optional_argument, "[=json]", 0, "table|json",
@@ -309,7 +312,9 @@ static const struct {
     { OPT_EXPLAIN, OPT_PROFILE, computes_nothing },
     { OPT_EXPLAIN, OPT_TRACE, computes_nothing },
     { OPT_EXPLAIN, OPT_SHOW, computes_nothing },
+    { OPT_EXPLAIN, OPT_REPORT, computes_nothing },
     { OPT_TUNE, OPT_SHOW, only_measures },
+    { OPT_TUNE, OPT_REPORT, only_measures },
     { OPT_TUNE, OPT_VERIFY, only_measures },
     { OPT_TUNE, OPT_PROFILE, only_measures },
     { OPT_TUNE, OPT_TRACE, only_measures },

@@ -32,6 +32,7 @@ typedef struct options {
     const char *device, *placement, *schedule, *tier, *mem_limit, *max_pixels;
     const char *trace;   /* the file it is written to, or NULL */
     const char *explain; /* its format, or NULL */
+    const char *report;  /* the file of HTML, or NULL */
     const char *show;    /* --show's mode, or NULL */
     screen screen;       /* what it is shown on: run() finds out */
     profile_format profile;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -51,6 +52,16 @@ void say(const char *line)
     show_status("");
     if (puts(line) == EOF && !stdout_error) stdout_error = errno;
     flush_stdout();
+}
+
+void base64_letters(const unsigned char *in, size_t n, char out[4])
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const uint32_t v = (uint32_t)in[0] << 16 | (n > 1 ? (uint32_t)in[1] << 8 : 0) | (n > 2 ? in[2] : 0);
+    out[0] = digits[v >> 18];
+    out[1] = digits[v >> 12 & 63];
+    out[2] = n > 1 ? digits[v >> 6 & 63] : '=';
+    out[3] = n > 2 ? digits[v & 63] : '=';
 }
 
 bool make_folders(char *path)
@@ -105,7 +116,7 @@ int close_stdout(int status)
 {
     flush_stdout();
     if (!stdout_error && ferror(stdout)) stdout_error = EIO;
-    if (!stdout_error || status != EXIT_DONE) return status; /* one error, one line */
-    complain("standard output: %s", strerror(stdout_error));
+    if (!stdout_error || status != EXIT_DONE) return status;                            /* one error, one line */
+    if (stdout_error != EPIPE) complain("standard output: %s", strerror(stdout_error)); /* head has enough */
     return EXIT_FAILED;
 }

@@ -14,6 +14,8 @@ void tell(const char *line);
 void show_status(const char *line);
 /* A line on stdout, sent off at once: the library writes to "-" past stdio. */
 void say(const char *line);
+/* The four letters of base64 (RFC 4648) for the first three of n bytes, filled up with "=". */
+void base64_letters(const unsigned char *in, size_t n, char out[4]);
 /* Makes the folders that path lies in. False: errno says why. */
 bool make_folders(char *path);
 /* A result without -o as print() shows it, for imgpar_free(), if it is a few numbers. Else an error, of which why tells
@@ -21,7 +23,8 @@ bool make_folders(char *path);
 imgpar_status numbers_as_text(imgpar_array *a, const imgpar_options *options_of_run, char **out, char why[200]);
 /* What would be computed for n arrays, on stdout. An exit status, after saying why not. */
 int explain_arrays(imgpar_array *const *arrays, size_t n, const char *format);
-/* At the end: has everything printed arrived (a full disk, a closed pipe)? Else complains and fails. Returns status. */
+/* At the end: has everything printed arrived? Else fails, and complains of a full disk, but not of a closed pipe.
+ * Returns status. */
 int close_stdout(int status);
 
 #endif

@@ -142,7 +142,7 @@ static double copy_limit(imgpar_context *ctx)
 
 static bool is_kernel(const profile_row *row) { return strcmp(row->kind, "kernel") == 0; }
 
-static double copy_limit_for(const profile *p, imgpar_context *ctx)
+double profile_copy_gb_per_s(const profile *p, imgpar_context *ctx)
 {
     for (size_t i = 0; i < p->n; i++)
         if (is_kernel(&p->rows[i])) return copy_limit(ctx);
@@ -227,7 +227,7 @@ static void print_json(const profile *p, double limit)
 
 void profile_print(const profile *p, imgpar_context *ctx, bool json)
 {
-    double limit = copy_limit_for(p, ctx);
+    double limit = profile_copy_gb_per_s(p, ctx);
     if (json)
         print_json(p, limit);
     else

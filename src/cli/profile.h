@@ -24,6 +24,8 @@ typedef struct profile {
 void profile_add(profile *p, const imgpar_event *event);
 /* Prints the table, or JSON. What kernels move is compared with a copy in the memory of ctx's device. */
 void profile_print(const profile *p, imgpar_context *ctx, bool json);
+/* GB/s that a copy in that memory reads and writes, if a kernel is to be compared with it; 0: not known. */
+double profile_copy_gb_per_s(const profile *p, imgpar_context *ctx);
 /* Writes the events to path ("-": standard output) in the Trace Event Format of Chromium. EXIT_DONE, or EXIT_FAILED
  * after saying why. */
 int profile_trace(const profile *p, const char *path);

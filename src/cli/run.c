@@ -10,16 +10,19 @@
 #include "output.h"
 #include "profile.h"
 #include "progress.h"
+#include "report.h"
 #include "show.h"
 #include "signals.h"
 #include "stream.h"
 #include "tune.h"
+#include "window.h"
 
 #include <errno.h>
 #include <imgpar.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { TEXT_MAX_BYTES = (1 << 20) + 1 }; /* one more than the library takes, so that it says so */
@@ -31,6 +34,7 @@ typedef struct listener {
     profile *times;
     progress bar;
     double fraction; /* the last that was told */
+    FILE *printed;   /* what is printed is kept here, too, unless NULL */
 } listener;
 
 static int on_poll(void *user, double done)
@@ -51,8 +55,9 @@ static void on_warning(void *user, const char *text)
 
 static void print_line(void *user, const char *line)
 {
-    (void)user;
+    const listener *l = user;
     say(line);
+    if (l->printed) fprintf(l->printed, "%s\n", line);
 }
 
 static int exit_of(imgpar_status st)
@@ -99,9 +104,16 @@ static char *folder_of(const char *path)
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
+/* Where a text is, and what it is called in messages. */
+typedef struct text_source {
+    const char *name, *text;
+    char *read, *folder;
+} text_source;
+
 /* What is run: a pipeline, and the files that it is run for, if any are given. */
 typedef struct job {
     const options *o;
+    text_source source;
     imgpar_pipeline *p;
     inputs in;
     bool has_files;   /* are any given, or to be listed? Then there is a text for all of them */
@@ -256,6 +268,11 @@ static int gather(job *j)
         complain("there is no file to read");
         status = EXIT_FAILED;
     }
+    if (!status && o->report &&
+        (j->video || o->recursive || o->listed || j->in.n != 1 || strcmp(j->in.items[0].path, "-") == 0)) {
+        complain("--report is of one picture; of several files, a video or standard input there is none");
+        status = EXIT_USAGE;
+    }
     if (status) return status;
     if (j->video) return stream_check(o, &j->in, j->video);
     status = inputs_check(&j->in, o, true);
@@ -276,12 +293,6 @@ static bool ends_with_expression(const char *text)
     free(longer);
     return ends;
 }
-
-/* Where a text is, and what it is called in messages. */
-typedef struct text_source {
-    const char *name, *text;
-    char *read, *folder;
-} text_source;
 
 static int find_text(const options *o, text_source *t)
 {
@@ -317,11 +328,11 @@ static int check_text(job *j, const char *text)
 static int prepare(job *j)
 {
     const options *o = j->o;
-    text_source t;
+    text_source *t = &j->source;
     const bool may_have_files = o->listed || o->n_words > 0;
     if (o->output && !may_have_files && check_format(o->output, o->format)) return EXIT_USAGE;
-    int status = find_text(o, &t);
-    imgpar_status st = status ? IMGPAR_OK : imgpar_pipeline_parse(t.name, t.text, t.folder, &j->p);
+    int status = find_text(o, t);
+    imgpar_status st = status ? IMGPAR_OK : imgpar_pipeline_parse(t->name, t->text, t->folder, &j->p);
     if (st) {
         complain("%s", imgpar_pipeline_message(j->p));
         status = exit_of(st);
@@ -330,10 +341,9 @@ static int prepare(job *j)
     if (!status && o->output && !j->has_files) status = check_format(o->output, o->format);
     if (!status) status = set_params(j);
     if (!status) status = find_video(j);
-    if (!status) status = check_text(j, t.text);
+    if (!status) status = check_text(j, t->text);
     if (!status && j->has_files) status = gather(j);
-    free(t.folder);
-    free(t.read);
+    if (!status && o->report) status = report_check(o, j->has_files ? j->in.items[0].path : NULL);
     return status;
 }
 
@@ -404,7 +414,13 @@ static int save(imgpar_array *a, const options *o, const imgpar_options *options
 
 static int show(imgpar_array *a, const options *o, const imgpar_options *options_of_run)
 {
-    char why[400], *text = show_picture(a, &o->screen, options_of_run, why, sizeof why);
+    char why[400];
+    if (o->screen.mode == SHOW_WINDOW) {
+        imgpar_status st = window_show(a, o->expression, options_of_run, why, sizeof why);
+        if (st && st != IMGPAR_E_INTERRUPTED) complain("--show: %s", why);
+        return exit_of(st);
+    }
+    char *text = show_picture(a, &o->screen, options_of_run, why, sizeof why);
     if (text)
         say(text);
     else
@@ -413,21 +429,39 @@ static int show(imgpar_array *a, const options *o, const imgpar_options *options
     return text ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* What works on the graph: --explain, --verify, --show, -o. *done: nothing is left to run. */
-static int run_graph(const options *o, imgpar_pipeline *p, imgpar_context *ctx, const imgpar_options *options_of_run,
-                     bool *done)
+/* A picture that goes nowhere but into a report. */
+static bool is_for_report(const job *j, imgpar_array *const *arrays, size_t n)
 {
+    enum { FEW = 64 }; /* are printed */
+    imgpar_info info = { .struct_size = sizeof info };
+    if (!j->o->report || j->o->output || j->o->show || n != 1 || imgpar_array_info(arrays[0], &info)) return false;
+    return info.size_bytes > FEW * imgpar_dtype_size(info.dtype) && ends_with_expression(j->source.text);
+}
+
+static int compute(imgpar_array *a, const imgpar_options *options_of_run)
+{
+    imgpar_status st = imgpar_array_eval(a, options_of_run);
+    if (st) complain("%s", imgpar_array_message(a));
+    return exit_of(st);
+}
+
+/* What works on the graph: --explain, --verify, --show, -o. *done: nothing is left to run. */
+static int run_graph(const job *j, imgpar_context *ctx, const imgpar_options *options_of_run, bool *done)
+{
+    const options *o = j->o;
     imgpar_array **arrays;
     size_t n;
-    imgpar_status st = imgpar_pipeline_build(p, ctx, &arrays, &n);
+    imgpar_status st = imgpar_pipeline_build(j->p, ctx, &arrays, &n);
     int status = exit_of(st);
-    *done = o->explain || o->output || o->show;
+    const bool is_reported = !st && is_for_report(j, arrays, n);
+    *done = o->explain || o->output || o->show || is_reported;
     if (st)
-        complain("%s", imgpar_pipeline_message(p));
+        complain("%s", imgpar_pipeline_message(j->p));
     else if (o->explain)
         status = explain_arrays(arrays, n, o->explain);
     else if (o->verify)
         status = verify(arrays, n, o->tolerance, options_of_run);
+    if (!status && is_reported) status = compute(arrays[0], options_of_run);
     if (!status && o->output && !o->explain) status = save(arrays[n - 1], o, options_of_run);
     if (!status && o->show && n > 0) status = show(arrays[n - 1], o, options_of_run);
     if (!status && o->show && n == 0) {
@@ -450,10 +484,10 @@ static int explain_file(const job *j, imgpar_context *ctx)
     return status;
 }
 
-static int run_pipeline(const job *j, imgpar_context *ctx, profile *times)
+static int run_pipeline(const job *j, imgpar_context *ctx, profile *times, FILE *printed)
 {
     const options *o = j->o;
-    listener l = { .times = times };
+    listener l = { .times = times, .printed = printed };
     imgpar_options options_of_run = {
         .struct_size = sizeof options_of_run, .poll = on_poll, .on_warning = on_warning, .user = &l, .format = o->format
     };
@@ -461,13 +495,14 @@ static int run_pipeline(const job *j, imgpar_context *ctx, profile *times)
         options_of_run.poll = signals_poll;
         return tune(j->p, ctx, &options_of_run);
     }
-    if (o->profile || o->trace) options_of_run.on_event = on_event;
+    if (o->profile || o->trace || o->report) options_of_run.on_event = on_event;
     bool done = false;
     int status = EXIT_DONE;
     progress_begin(&l.bar, o);
-    if (o->explain || o->verify || o->output || o->show) status = run_graph(o, j->p, ctx, &options_of_run, &done);
+    if (o->explain || o->verify || o->output || o->show || o->report)
+        status = run_graph(j, ctx, &options_of_run, &done);
     if (!status && !done) {
-        imgpar_status st = imgpar_pipeline_run(j->p, ctx, print_line, NULL, &options_of_run);
+        imgpar_status st = imgpar_pipeline_run(j->p, ctx, print_line, &l, &options_of_run);
         if (st) complain("%s", imgpar_pipeline_message(j->p));
         status = exit_of(st);
     }
@@ -475,40 +510,85 @@ static int run_pipeline(const job *j, imgpar_context *ctx, profile *times)
     return status;
 }
 
-static int run_with(const job *j, imgpar_context *ctx)
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* When the command began, had a device, and was done; of the monotonic clock. */
+typedef struct moments {
+    double began_ms, opened_ms, done_ms;
+} moments;
+
+static int report(const job *j, imgpar_context *ctx, const profile *times, const char *printed, const moments *at)
+{
+    char *path = j->has_files ? realpath(j->in.items[0].path, NULL) : NULL;
+    const report_run of = { .name = j->source.name,
+                            .text = j->source.text,
+                            .folder = j->source.folder,
+                            .input = path,
+                            .settings = j->settings,
+                            .n_settings = j->n_settings,
+                            .printed = printed,
+                            .times = times,
+                            .wall_ms = at->done_ms - at->began_ms,
+                            .opening_ms = at->opened_ms - at->began_ms };
+    int status = EXIT_FAILED;
+    if (j->has_files && !path)
+        complain("%s: %s", j->in.items[0].path, strerror(errno));
+    else
+        status = report_write(j->o->report, &of, ctx);
+    free(path);
+    return status;
+}
+
+static int run_with(const job *j, imgpar_context *ctx, moments *at)
 {
     const options *o = j->o;
-    profile times = { .merges = j->has_files && !o->trace };
+    profile times = { .merges = j->has_files && !o->trace && !o->report };
+    char *printed = NULL;
+    size_t n_printed = 0;
+    FILE *keeps = o->report ? open_memstream(&printed, &n_printed) : NULL;
     int status;
     if (!j->has_files)
-        status = run_pipeline(j, ctx, &times);
+        status = run_pipeline(j, ctx, &times, keeps);
     else if (j->video)
         status = stream_run(o, j->p, j->n_frames, ctx, &j->in, j->frames, &times);
     else if (o->explain)
         status = explain_file(j, ctx);
     else
         status = files_run(o, j->p, ctx, &j->in, &times);
+    at->done_ms = now_ms();
+    if (keeps) fclose(keeps);
     if (o->profile) profile_print(&times, ctx, o->profile == PROFILE_JSON);
     int traced = o->trace ? profile_trace(&times, o->trace) : EXIT_DONE;
+    if (o->report && !status) status = report(j, ctx, &times, printed, at);
+    free(printed);
     profile_free(&times);
     return status ? status : traced;
 }
 
 int run(const options *given)
 {
+    moments at = { .began_ms = now_ms() };
     options o = *given; /* with the screen */
     job j = { .o = &o };
     imgpar_context *ctx = NULL;
     int status = prepare(&j);
     if (!status && o.show) status = show_choose(o.show, &o.screen);
     if (!status) status = open_context(&o, &ctx);
-    if (!status) status = run_with(&j, ctx);
+    at.opened_ms = now_ms();
+    if (!status) status = run_with(&j, ctx, &at);
     if (ctx && !j.has_files) background_start(ctx, &(uint64_t){ 0 });
     imgpar_context_release(ctx);
     imgpar_pipeline_release(j.p);
     if (j.frames && j.frames != stdin) fclose(j.frames);
     inputs_free(&j.in);
     free(j.settings);
+    free(j.source.folder);
+    free(j.source.read);
     return status;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pictures in the terminal, by what it can show: Kitty's graphics protocol (a PNG in base64), Sixel (DEC STD 070; six
- * rows of dots a line, colours by number), or half blocks, which every terminal with colours of 24 bits shows: a letter
- * is two pixels, one above the other.
+ * Pictures in a window (window.h) where there is a display, else in the terminal, by what it can show: Kitty's graphics
+ * protocol (a PNG in base64), Sixel (DEC STD 070; six rows of dots a line, colours by number), or half blocks, which
+ * every terminal with colours of 24 bits shows: a letter is two pixels, one above the other.
  *
  * Which it is is told by the environment, else by the terminal, which is asked for its attributes (DA1): all terminals
  * answer that, so the answer also ends the wait for one to Kitty's question. Nobody waits longer than WAIT_MS.
@@ -10,6 +10,7 @@
 #include "show.h"
 #include "options.h"
 #include "output.h"
+#include "window.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -169,9 +170,15 @@ static void measure(screen *s)
 
 int show_choose(const char *word, screen *s)
 {
-    static const char *const words[] = { "auto", "kitty", "sixel", "blocks" };
-    for (int k = 0; k < 4; k++)
+    static const char *const words[] = { "auto", "kitty", "sixel", "blocks", "window" };
+    char why[200];
+    for (int k = 0; k < 5; k++)
         if (strcmp(word, words[k]) == 0) s->mode = (show_mode)k;
+    if (s->mode == SHOW_WINDOW && !window_is_there(why, sizeof why)) {
+        complain("--show=window: %s", why);
+        return EXIT_FAILED;
+    }
+    if (s->mode == SHOW_NOTHING && isatty(STDOUT_FILENO) && window_is_there(why, sizeof why)) s->mode = SHOW_WINDOW;
     if (s->mode == SHOW_NOTHING) {
         if (!isatty(STDOUT_FILENO)) {
             complain(
@@ -201,11 +208,6 @@ static imgpar_array *fitted(imgpar_array *a, int width, int height)
     return call(call(imgpar_array_retain(a), "depth", "to=8"), "fit", size);
 }
 
-typedef struct pixels {
-    unsigned char *rgb;
-    int64_t width, height;
-} pixels;
-
 /* Over gray squares, as far as it is transparent. */
 static void flatten(const unsigned char *in, int64_t channels, pixels *out)
 {
@@ -220,7 +222,7 @@ static void flatten(const unsigned char *in, int64_t channels, pixels *out)
     }
 }
 
-static bool read_pixels(imgpar_array *a, pixels *out, const imgpar_options *of_run)
+bool show_pixels(imgpar_array *a, pixels *out, const imgpar_options *of_run)
 {
     imgpar_info info = { .struct_size = sizeof info };
     if (imgpar_array_info(a, &info)) return false;
@@ -236,14 +238,10 @@ static bool read_pixels(imgpar_array *a, pixels *out, const imgpar_options *of_r
 
 static void put_base64(text *t, const unsigned char *in, size_t n)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t k = 0; k < n; k += 3) {
-        const size_t left = n - k;
-        const uint32_t v =
-            (uint32_t)in[k] << 16 | (left > 1 ? (uint32_t)in[k + 1] << 8 : 0) | (left > 2 ? in[k + 2] : 0);
-        const char out[] = { digits[v >> 18], digits[v >> 12 & 63], left > 1 ? digits[v >> 6 & 63] : '=',
-                             left > 2 ? digits[v & 63] : '=' };
-        append(t, out, sizeof out);
+        char letters[4];
+        base64_letters(in + k, n - k, letters);
+        append(t, letters, sizeof letters);
     }
 }
 
@@ -369,7 +367,7 @@ static bool put_picture(text *t, imgpar_array *a, const screen *s, const imgpar_
 {
     pixels p = { 0 };
     if (s->mode == SHOW_KITTY) return put_kitty(t, a, of_run);
-    bool is_done = read_pixels(a, &p, of_run);
+    bool is_done = show_pixels(a, &p, of_run);
     if (is_done && s->mode == SHOW_SIXEL) is_done = put_sixel(t, &p);
     if (is_done && s->mode == SHOW_BLOCKS) put_blocks(t, &p);
     free(p.rgb);

@@ -210,6 +210,63 @@ static void explain_text(const ip_plan *plan, const ip_traffic *traffic, const c
         text_kernel(plan, &traffic[i], i + 1, out);
 }
 
+/* "array": "blur", "dtype": "u8", "shape": [1, 400, 600, 3], "bytes": 720000 */
+static void json_array(const ip_stage *s, const char *name, ip_str *out)
+{
+    const ip_region r = ip_stage_shown(s);
+    ip_str_append(out, "\"array\": ");
+    ip_str_json(out, name);
+    ip_str_printf(out, ", \"dtype\": \"%s\", \"shape\": [%lld, %lld, %lld, %lld], \"bytes\": %llu",
+                  ip_dtype(s->dtype)->name, (long long)(r.z1 - r.z0), (long long)(r.y1 - r.y0),
+                  (long long)(r.x1 - r.x0), (long long)s->dims[3], (unsigned long long)ip_region_bytes(&r, s));
+}
+
+static void json_stages(const ip_kernel *k, ip_str *out)
+{
+    ip_str_append(out, ", \"stages\": [");
+    for (int i = 0; i < k->n_stages; i++) {
+        const ip_stage *s = k->stages[i];
+        ip_str label = IP_STR_INIT;
+        ip_str_printf(&label, "%s%s%s", s->node && s->node->op ? s->node->op->info.name : "a stage",
+                      s->note ? ": " : "", s->note ? s->note : "");
+        if (i) ip_str_append(out, ", ");
+        ip_str_json(out, ip_str_text(&label));
+        ip_str_free(&label);
+    }
+    ip_str_putc(out, ']');
+}
+
+/* What a kernel reads, of a file or of another kernel, counted from 0; and what it writes, which may be a result. */
+static void json_arrays(const ip_plan *plan, const ip_kernel *k, ip_str *out)
+{
+    ip_str_append(out, ", \"reads\": [");
+    for (int i = 0; i < k->n_inputs; i++) {
+        const ip_stage *s = k->inputs[i];
+        const ip_kernel *from = producer(plan, s);
+        ip_str_printf(out, "%s{\"id\": %d, ", i ? ", " : "", s->id);
+        const bool is_kept = !from && s->node && s->node->op && !(s->node->source && s->node->source->name) &&
+                             strcmp(s->node->op->info.name, "placeholder") != 0;
+        char name[80];
+        snprintf(name, sizeof name, "value of %.60s", is_kept ? s->node->op->info.name : "");
+        json_array(s, is_kept ? name : from && s->node && s->node->op ? s->node->op->info.name : source_name(s), out);
+        if (from) ip_str_printf(out, ", \"kernel\": %d", (int)(from - plan->kernels));
+        ip_str_putc(out, '}');
+    }
+    ip_str_append(out, "], \"writes\": [");
+    for (int i = 0; i < k->n_outputs; i++) {
+        const ip_stage *s = k->outputs[i];
+        ip_str_printf(out, "%s{\"id\": %d, ", i ? ", " : "", s->id);
+        json_array(s, s->node && s->node->op ? s->node->op->info.name : "a stage", out);
+        for (int n = 0; n < plan->n_outputs; n++)
+            if (plan->outputs[n] == s) {
+                ip_str_printf(out, ", \"result\": %d", n + 1);
+                break;
+            }
+        ip_str_putc(out, '}');
+    }
+    ip_str_putc(out, ']');
+}
+
 static void explain_json(const ip_plan *plan, const ip_traffic *traffic, const char *sharing, ip_str *out)
 {
     ip_str_printf(out, "{\"nodes\": %d, \"kernels\": [", plan->n_nodes);
@@ -235,6 +292,8 @@ static void explain_json(const ip_plan *plan, const ip_traffic *traffic, const c
             ip_str_append(out, ", \"library\": ");
             ip_str_json(out, k->library);
         }
+        json_stages(k, out);
+        json_arrays(plan, k, out);
         ip_str_putc(out, '}');
     }
     ip_str_append(out, plan->n_kernels ? "\n]" : "]");

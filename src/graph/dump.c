@@ -181,8 +181,12 @@ static void write_quoted(dump *d, const char *text)
 {
     ip_str_putc(&d->out, '"');
     for (; *text; text++) {
-        if (*text == '"' || *text == '\\') ip_str_putc(&d->out, '\\');
-        ip_str_putc(&d->out, *text);
+        const unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\') ip_str_putc(&d->out, '\\');
+        if (c < ' ' || c == 0x7f) /* a line ends with the string */
+            ip_str_printf(&d->out, "\\x%02x", c);
+        else
+            ip_str_putc(&d->out, *text);
     }
     ip_str_putc(&d->out, '"');
 }
