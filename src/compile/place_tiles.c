@@ -8,8 +8,8 @@
  *
  * Note [Lines]
  * Memory is fetched by lines, and a piece of a row begins anywhere in its first: a row of n bytes takes n - 1 + LINE
- * on average. So narrow tiles of small elements fetch several times what they read. Most of it comes from a cache, since
- * neighbouring tiles want it too: a byte of it takes OPERATIONS_PER_CACHED_BYTE. (tests/lanes.c counts lines.)
+ * on average. So narrow tiles of small elements fetch several times what they read. Most of it comes from a cache,
+ * since neighbouring tiles want it too: a byte of it takes OPERATIONS_PER_CACHED_BYTE. (tests/lanes.c counts lines.)
  *
  * Note [Pixels a work-item]
  * A work-item makes 1 to 4 pixels of each tile, whatever the limits: more would leave a unit fewer work-items to hide
