@@ -316,7 +316,7 @@ IMGPAR_API imgpar_status imgpar_cl_unmap(imgpar_cl_queue *queue, imgpar_cl_buffe
  * With sub_group instead of work_group they are about a part of the group: a sub-group of the device where it has
  * cl_khr_subgroups with shuffles and ballots, else 32 work-items in the order of their numbers (the last part has what
  * is left). They have imgpar_sub_group_ballot(b), too: uint4, bit i is b of work-item i; imgpar_sub_group_id(),
- * imgpar_num_sub_groups(). Only the size of sub-groups differs from device to device.
+ * imgpar_num_sub_groups(). Which work-items a sub-group has differs from device to device.
  *
  * IMGPAR_REPORT: memory by which kernels print and check.
  *     imgpar_printf(format, ...) prints to the queue's on_print: up to 119 numbers (%d %u %x %ld %f %g ..., half and
@@ -404,8 +404,8 @@ typedef struct imgpar_cl_arg_info {
     int is_constant;   /* a pointer to constant memory */
     size_t size_bytes; /* of a value; 0: the compiler does not tell */
 } imgpar_cl_arg_info;
-/* Parameter index of the kernel, below n_args of imgpar_cl_kernel_info. Fills *out, whose struct_size is set by the
- * caller. IMGPAR_E_UNSUPPORTED where the driver does not tell. */
+/* What a parameter of a kernel takes. index is below n_args of imgpar_cl_kernel_info. Fills *out, whose struct_size is
+ * set by the caller. IMGPAR_E_UNSUPPORTED where the driver does not tell. */
 IMGPAR_API imgpar_status imgpar_cl_kernel_get_arg_info(const imgpar_cl_kernel *kernel, unsigned index,
                                                        imgpar_cl_arg_info *out);
 
@@ -525,9 +525,9 @@ typedef struct imgpar_cl_node {
 
 /*
  * A new array that a kernel computes when it is asked for. It runs between the kernels of the graph, what it reads and
- * makes stays on the device. It is not fused with its neighbours. A kernel with a
- * module's globals is refused, since a node has no state; constants are read when it runs. Never NULL; errors as those of any operation, checks
- * as those of imgpar_cl_launch().
+ * makes stays on the device. It is not fused with its neighbours. A kernel with a module's globals is refused, since a
+ * node has no state; constants are read when it runs. Never NULL; errors as those of any operation, checks as those of
+ * imgpar_cl_launch().
  */
 IMGPAR_API imgpar_array *imgpar_cl_apply(imgpar_context *ctx, const imgpar_cl_node *node);
 

@@ -40,7 +40,7 @@ START_TEST(strings_and_chars_are_printed)
 {
     static const char text[] =
         "constant char name[] = \"a name\";\n"
-        "constant char *constant names[2] = { \"zero\", \"one\" };\n"
+        "constant char names[2][5] = { \"zero\", \"one\" };\n"
         "constant char empty[] = \"\";\n"
         "kernel void k(IMGPAR_REPORT)\n"
         "{\n"
@@ -85,8 +85,6 @@ START_TEST(bools_and_pointers_are_printed)
                   "%s", printed);
     ck_assert_uint_eq(at[1] - at[0], 12);
     ck_assert_int_eq(zero, 0);
-    ck_assert_uint_ne(others[1], 0);
-    ck_assert_uint_ne(others[3], 0); /* of a string, too */
     imgpar_cl_buffer_release(b);
     imgpar_cl_kernel_release(k);
     imgpar_cl_queue_release(q);
