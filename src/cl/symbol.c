@@ -3,10 +3,10 @@
  * Globals and constants of a module: memory that the module owns, kernels name and the host copies from and to.
  *
  * IMGPAR_GLOBAL() and IMGPAR_CONSTANT() of shaders/module.cl declare a kernel each, "imgpar_global_hits", which writes
- * the bytes of an element and how many there are. So the compiler says what a module has, and how large that is: neither
- * the texts are read here, nor do the host and the device have to agree about structs. Kernels get the memory as a
- * parameter of the symbol's name, which launches fill in (args.c); on the host it is a buffer as others, whose commands
- * wait for launches and launches for them.
+ * the bytes of an element and how many there are. So the compiler says what a module has, and how large that is: no
+ * text is read here, and the host needs not know how the device lays out structs. Kernels get the memory as a parameter
+ * of the symbol's name, which launches fill in (args.c); on the host it is a buffer as others, whose commands wait for
+ * launches and launches for them.
  */
 #include "cl/cl.h"
 
