@@ -103,6 +103,10 @@ typedef struct imgpar_cl_queue_options {
      * must not do itself; NULL: dropped. */
     void (*on_print)(void *user, const char *text);
     void *user;
+    /* Memory for what one launch prints, 256 to 2^31 - 1; 0: 65536. A text takes 32 bytes, 12 for each argument, its
+     * format, and what its strings have and 32 bytes each. Texts that find no room are lost, the last ones; on_print
+     * is told behind the others how many. The launch of a check that failed fails all the same. */
+    size_t print_buffer_bytes;
 } imgpar_cl_queue_options;
 
 /* A new queue of the context's device. */
@@ -289,9 +293,35 @@ IMGPAR_API imgpar_status imgpar_cl_unmap(imgpar_cl_queue *queue, imgpar_cl_buffe
  * OpenCL C to be compiled as one: constants, then files, then texts. Each list ends with NULL; NULL instead of one:
  * none. Before them stand, in every module,
  *     IMGPAR_CL 1, IMGPAR_HAS_F64 and IMGPAR_HAS_F16 (0 or 1; double and half are enabled where the device has them)
- *     imgpar_random(seed, index): uint4, four random words (Philox 4x32-10), the same on every device IMGPAR_REPORT,
- *     the last parameter of a kernel that prints or checks; launches fill it in by themselves. With it
- *     imgpar_printf(format, ...) prints integers and floats (up to 8: %d %u %x %ld %f %g ...) to the queue's on_print,
+ *     imgpar_random(seed, index): uint4, four random words (Philox 4x32-10), the same on every device
+ *
+ * and words for parameters that launches fill in by themselves. They stand behind a kernel's other parameters, in any
+ * order; functions that a kernel calls take them as parameters, too, under the same names.
+ *
+ * IMGPAR_SYMBOL(name): a global or a constant of the module, as a pointer of that name. Between the functions
+ *     IMGPAR_GLOBAL(T, name, n);     n elements of a type in global memory, which kernels read and write
+ *     IMGPAR_CONSTANT(T, name, n);   the same in constant memory, which they read
+ * declare them. They are 0 until something is written there, and stay from launch to launch as long as the module
+ * does. imgpar_cl_module_symbol() gives them to the host.
+ *
+ * IMGPAR_GROUP: local memory, 8 bytes a work-item, by which the work-items of a group tell each other something. All of
+ * the group call these together, as they call barrier(). v is an int, uint, long, ulong, float or double; work-items
+ * are counted from 0, x first; one that there is not gives the asker's own v.
+ *     imgpar_work_group_any(b), _all(b), _count(b)       bool, bool, uint: whether, and in how many, b is true
+ *     imgpar_work_group_reduce_add(v), _min(v), _max(v)  of all; floats are added in an order of the device's
+ *     imgpar_work_group_broadcast(v, i), _shuffle(v, i)  v of work-item i, the same for all or each its own
+ *     imgpar_work_group_shuffle_up(v, n), _down(v, n)    v of the work-item n before, n behind
+ *     imgpar_work_group_shuffle_xor(v, mask)             v of the work-item whose number is the own ^ mask
+ *     imgpar_work_group_size(), _local_id()              work-items, and the own number
+ * With sub_group instead of work_group they are about a part of the group: a sub-group of the device where it has
+ * cl_khr_subgroups with shuffles and ballots, else 32 work-items in the order of their numbers (the last part has what
+ * is left). They have imgpar_sub_group_ballot(b), too: uint4, bit i is b of work-item i; imgpar_sub_group_id(),
+ * imgpar_num_sub_groups(). Which work-items a sub-group has differs from device to device.
+ *
+ * IMGPAR_REPORT: memory by which kernels print and check.
+ *     imgpar_printf(format, ...) prints to the queue's on_print: up to 119 numbers (%d %u %x %ld %f %g ..., half and
+ *     bool too), chars (%c), pointers (%p) and strings (%s: literals and others in constant memory; of a bool "true"
+ *     or "false"), with flags, widths and precisions as printf() of C has them.
  *     imgpar_assert(condition), imgpar_check_index(i, n) and imgpar_check_finite(x) make the launch fail, naming
  *     kernel, file, line, work-item and value. The checks are compiled in checked mode only: imgpar_context_set(ctx,
  *     "check", "1") before the module is made, or IMGPAR_CHECK=1; else they do nothing. check_index() gives an index
@@ -305,8 +335,9 @@ typedef struct imgpar_cl_source {
     const char *options; /* of the device's compiler: "-cl-mad-enable"; NULL: none */
 } imgpar_cl_source;
 
-/* Compiles a module. Where the context compiled the same before, that is taken. IMGPAR_E_COMPILE with the compiler's
- * words in the message. */
+/* Compiles a module. It is one handle for kernels, the functions they call, globals and constants, and lives on one
+ * device, the context's. Where that compiled the same before, the code is taken from there; globals and constants are
+ * this module's own. IMGPAR_E_COMPILE with the compiler's words in the message. */
 IMGPAR_API imgpar_status imgpar_cl_module_new(imgpar_context *ctx, const imgpar_cl_source *source,
                                               imgpar_cl_module **out);
 /* The same of a single text. */
@@ -316,6 +347,14 @@ IMGPAR_API void imgpar_cl_module_release(imgpar_cl_module *module);
 /* The names of its kernels in alphabetical order, "scale;sum". Borrowed from the module. */
 IMGPAR_API const char *imgpar_cl_module_kernels(const imgpar_cl_module *module);
 
+/* The names of its globals and constants in alphabetical order, "hits;weights"; "": it has none. Borrowed from the
+ * module. */
+IMGPAR_API const char *imgpar_cl_module_symbols(const imgpar_cl_module *module);
+/* A global or constant as a buffer, a vector of its elements. imgpar_cl_write() sets it, imgpar_cl_read() reads it
+ * back, before, between and after launches; launches wait for these commands, and these for launches. *out is a new
+ * reference to the module's buffer; of a constant its access is IMGPAR_CL_IN. */
+IMGPAR_API imgpar_status imgpar_cl_module_symbol(imgpar_cl_module *module, const char *name, imgpar_cl_buffer **out);
+
 /* A kernel of the module. A name that is none is IMGPAR_E_ARGUMENT, and the message lists those there are. */
 IMGPAR_API imgpar_status imgpar_cl_kernel_new(imgpar_cl_module *module, const char *name, imgpar_cl_kernel **out);
 IMGPAR_API imgpar_cl_kernel *imgpar_cl_kernel_retain(imgpar_cl_kernel *kernel);
@@ -323,7 +362,7 @@ IMGPAR_API void imgpar_cl_kernel_release(imgpar_cl_kernel *kernel);
 
 typedef struct imgpar_cl_kernel_info {
     size_t struct_size;
-    unsigned n_args;       /* those of a launch: IMGPAR_REPORT is not counted */
+    unsigned n_args;       /* those of a launch: what launches fill in is not counted */
     size_t max_work_group; /* work-items that a group of it may have here */
     size_t preferred_multiple;
     size_t required_local[3]; /* reqd_work_group_size(); 0: free */
@@ -353,6 +392,22 @@ enum {
     IMGPAR_CL_ARG_INPUT,
     IMGPAR_CL_ARG_RESULT
 };
+
+/* A parameter of a kernel. */
+typedef struct imgpar_cl_arg_info {
+    size_t struct_size;
+    const char *name, *type; /* "by", "float"; borrowed from the kernel */
+    /* which imgpar_cl_arg_*() it takes: IMGPAR_CL_ARG_BUFFER, _LOCAL, _INT, _REAL, or _STRUCT for any other value; 0:
+     * an image or a sampler */
+    int kind;
+    int is_read_only;  /* a pointer to const, or to constant memory */
+    int is_constant;   /* a pointer to constant memory */
+    size_t size_bytes; /* of a value; 0: the compiler does not tell */
+} imgpar_cl_arg_info;
+/* What a parameter of a kernel takes. index is below n_args of imgpar_cl_kernel_info. Fills *out, whose struct_size is
+ * set by the caller. IMGPAR_E_UNSUPPORTED where the driver does not tell. */
+IMGPAR_API imgpar_status imgpar_cl_kernel_get_arg_info(const imgpar_cl_kernel *kernel, unsigned index,
+                                                       imgpar_cl_arg_info *out);
 
 /* A buffer, for a global or constant pointer. */
 static inline imgpar_cl_arg imgpar_cl_arg_buffer(const imgpar_cl_buffer *buffer)
@@ -441,6 +496,11 @@ IMGPAR_API imgpar_status imgpar_cl_launch(imgpar_cl_queue *queue, const imgpar_c
                                           const imgpar_cl_work *work, const imgpar_cl_arg *args, size_t n_args,
                                           const imgpar_cl_order *order);
 
+/* Launches a kernel by its name. The module makes the kernel at the first call and keeps it. */
+IMGPAR_API imgpar_status imgpar_cl_module_launch(imgpar_cl_queue *queue, imgpar_cl_module *module, const char *name,
+                                                 const imgpar_cl_work *work, const imgpar_cl_arg *args, size_t n_args,
+                                                 const imgpar_cl_order *order);
+
 /* ---- kernels and buffers among arrays ------------------------------------------------- */
 
 /* A kernel as a node of a lazy graph. */
@@ -465,8 +525,9 @@ typedef struct imgpar_cl_node {
 
 /*
  * A new array that a kernel computes when it is asked for. It runs between the kernels of the graph, what it reads and
- * makes stays on the device. It is not fused with its neighbours. Never NULL; errors as those of any operation, checks
- * as those of imgpar_cl_launch().
+ * makes stays on the device. It is not fused with its neighbours. A kernel with a module's globals is refused, since a
+ * node has no state; constants are read when it runs. Never NULL; errors as those of any operation, checks as those of
+ * imgpar_cl_launch().
  */
 IMGPAR_API imgpar_array *imgpar_cl_apply(imgpar_context *ctx, const imgpar_cl_node *node);
 
@@ -479,7 +540,8 @@ IMGPAR_API imgpar_status imgpar_cl_buffer_of(imgpar_array *array, imgpar_cl_buff
 
 /* ---- what is alive ------------------------------------------------------------------------ */
 
-/* Objects of this layer that a context has and that are not released yet; all 0 where nothing leaks. */
+/* Objects of this layer that a context has and that are not released yet; all 0 where nothing leaks. A module's globals
+ * and constants count as buffers. */
 typedef struct imgpar_cl_counts {
     size_t struct_size;
     uint64_t queues, events, buffers, modules, kernels;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands before every user's module: extensions, random numbers, and the words that kernels print and check with.
- * The host's half is src/cl/report.c, which reads the records that are written here.
+ * What stands before every user's module: extensions, random numbers, globals and constants, votes and shuffles, and
+ * the words that kernels print and check with. The host's halves are src/cl/symbol.c, and src/cl/report.c, which reads
+ * the records that are written here.
  *
  * A report is an array of ints:
  *     [0] ints that records take, which may be more than there is room for   [1] room   [2] 1: a check failed
- *     [3...] records: kind, ints of the record, global id x y z, line, arguments, chars, chars in fours, arguments of
- *     three ints
- * An argument is its type (0 signed, 1 unsigned, 2 float, 3 double) and its bits, 64 of them, the lower half first.
+ *     [3] texts that were printed and had no room   [4...] records: kind, ints of the record, global id x y z, line,
+ *     arguments, chars, chars in fours, arguments of three ints
+ * An argument is its type (ip_report_signed and so on) and its bits, 64 of them, the lower half first. The bits of a
+ * string are the place of a record of its own, which has its chars and, for the id, its address; 0: it had no room.
  */
 #if IMGPAR_HAS_F64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -32,11 +34,244 @@ static inline uint4 imgpar_random(ulong seed, ulong index)
     return x;
 }
 
+/* ---- globals and constants of a module ---------------------------------------------------------------------- */
+
+/*
+ * OpenCL 1.2 has no memory that host and kernels know by a name. So a declaration is a type and a kernel, which tells
+ * the host by its name that there is one, and how large it is (src/cl/symbol.c); what kernels name is a parameter.
+ */
+#define IP_SYMBOL(T, name, n, SPACE)                               \
+    kernel void imgpar_##SPACE##_##name(global ulong *imgpar_size) \
+    {                                                              \
+        imgpar_size[0] = sizeof(T);                                \
+        imgpar_size[1] = (ulong)(long)(n);                         \
+    }                                                              \
+    typedef SPACE T *imgpar_symbol_##name
+#define IMGPAR_GLOBAL(T, name, n) IP_SYMBOL(T, name, n, global)
+#define IMGPAR_CONSTANT(T, name, n) IP_SYMBOL(T, name, n, constant)
+#define IMGPAR_SYMBOL(name) imgpar_symbol_##name name
+
+/* ---- work-groups and sub-groups ------------------------------------------------------------------------- */
+
+/*
+ * Each work-item of a group calls these, none of them on a branch that others do not take: where the device has no
+ * sub-groups, and between them, values go through local memory, 8 bytes a work-item, with barriers. Sub-groups are the
+ * device's if it has votes, shuffles and ballots of them, else the group cut into 32 work-items by their number.
+ */
+#define IMGPAR_GROUP local ulong *imgpar_group
+
+#if IMGPAR_HAS_SUB_GROUPS
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#endif
+#if IMGPAR_HAS_SUB_GROUP_SHUFFLES
+#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable
+#pragma OPENCL EXTENSION cl_khr_subgroup_ballot : enable
+#endif
+
+/* A work-item's number in its group, x first. */
+static inline uint imgpar_work_group_local_id(void)
+{
+    return (uint)(get_local_id(0) + get_local_size(0) * (get_local_id(1) + get_local_size(1) * get_local_id(2)));
+}
+static inline uint imgpar_work_group_size(void)
+{
+    return (uint)(get_local_size(0) * get_local_size(1) * get_local_size(2));
+}
+
+/* How many work-items of the group say yes. */
+static inline uint ip_group_count(local ulong *s, bool yes)
+{
+    volatile local uint *total = (volatile local uint *)s;
+    if (imgpar_work_group_local_id() == 0) *total = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+#if IMGPAR_HAS_SUB_GROUPS
+    uint n = sub_group_reduce_add((uint)yes);
+    if (get_sub_group_local_id() == 0 && n > 0) atomic_add(total, n);
+#else
+    if (yes) atomic_inc(total);
+#endif
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint count = *total;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return count;
+}
+
+#define imgpar_work_group_count(yes) ip_group_count(imgpar_group, yes)
+#define imgpar_work_group_any(yes) (ip_group_count(imgpar_group, yes) > 0)
+#define imgpar_work_group_all(yes) (ip_group_count(imgpar_group, yes) == imgpar_work_group_size())
+
+#if IMGPAR_HAS_SUB_GROUP_SHUFFLES
+#define imgpar_sub_group_size() get_sub_group_size()
+#define imgpar_sub_group_local_id() get_sub_group_local_id()
+#define imgpar_sub_group_id() get_sub_group_id()
+#define imgpar_num_sub_groups() get_num_sub_groups()
+static inline uint4 ip_sub_group_ballot(local ulong *s, bool yes) { return sub_group_ballot(yes); }
+static inline uint ip_sub_group_count(local ulong *s, bool yes) { return sub_group_reduce_add((uint)yes); }
+#else
+enum { ip_lanes = 32 };
+static inline uint imgpar_sub_group_local_id(void) { return imgpar_work_group_local_id() % ip_lanes; }
+static inline uint imgpar_sub_group_id(void) { return imgpar_work_group_local_id() / ip_lanes; }
+static inline uint imgpar_num_sub_groups(void) { return (imgpar_work_group_size() + ip_lanes - 1) / ip_lanes; }
+static inline uint imgpar_sub_group_size(void)
+{
+    return min((uint)ip_lanes, imgpar_work_group_size() - imgpar_sub_group_id() * ip_lanes);
+}
+static inline uint4 ip_sub_group_ballot(local ulong *s, bool yes)
+{
+    uint lane = imgpar_sub_group_local_id();
+    volatile local uint *mask = (volatile local uint *)(s + (imgpar_work_group_local_id() - lane));
+    if (lane == 0) *mask = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (yes) atomic_or(mask, 1u << lane);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint all = *mask;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return (uint4)(all, 0, 0, 0);
+}
+static inline uint ip_sub_group_count(local ulong *s, bool yes) { return popcount(ip_sub_group_ballot(s, yes).x); }
+#endif
+#define imgpar_sub_group_ballot(yes) ip_sub_group_ballot(imgpar_group, yes)
+#define imgpar_sub_group_count(yes) ip_sub_group_count(imgpar_group, yes)
+#define imgpar_sub_group_any(yes) (ip_sub_group_count(imgpar_group, yes) > 0)
+#define imgpar_sub_group_all(yes) (ip_sub_group_count(imgpar_group, yes) == imgpar_sub_group_size())
+
+/* The value that work-item `from` of those that begin at `first` gives; of one that there is not, its own. */
+#define IP_SHUFFLES(T)                                                                                              \
+    static inline T __attribute__((overloadable)) ip_group_take(local ulong *s, T v, uint first, uint n, uint from) \
+    {                                                                                                               \
+        volatile local T *at = (volatile local T *)s;                                                               \
+        at[imgpar_work_group_local_id()] = v;                                                                       \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                               \
+        T taken = from < n ? at[first + from] : v;                                                                  \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                               \
+        return taken;                                                                                               \
+    }                                                                                                               \
+    IP_SUB_SHUFFLES(T)
+
+#if IMGPAR_HAS_SUB_GROUP_SHUFFLES
+#define IP_SUB_SHUFFLES(T)                                                                          \
+    static inline T __attribute__((overloadable)) ip_sub_group_take(local ulong *s, T v, uint from) \
+    {                                                                                               \
+        bool is_there = from < get_sub_group_size();                                                \
+        T taken = sub_group_shuffle(v, is_there ? from : get_sub_group_local_id());                 \
+        return is_there ? taken : v;                                                                \
+    }
+#else
+#define IP_SUB_SHUFFLES(T)                                                                           \
+    static inline T __attribute__((overloadable)) ip_sub_group_take(local ulong *s, T v, uint from)  \
+    {                                                                                                \
+        return ip_group_take(s, v, imgpar_sub_group_id() * ip_lanes, imgpar_sub_group_size(), from); \
+    }
+#endif
+
+/*
+ * All values combined by pairs, of any number of work-items: those behind the middle meet those before it. (Drivers
+ * have macros min and max, so these words cannot be handed on to make a name.)
+ */
+#define IP_REDUCE(T, NAME, OF_SUB_GROUP, COMBINED)                                                           \
+    static inline T __attribute__((overloadable)) ip_group_reduce_##NAME(local ulong *s, T v)                \
+    {                                                                                                        \
+        volatile local T *at = (volatile local T *)s;                                                        \
+        IP_REDUCE_SUB(v, OF_SUB_GROUP, at)                                                                   \
+        for (uint middle; n > 1; n = middle) {                                                               \
+            middle = (n + 1) / 2;                                                                            \
+            if (imgpar_work_group_local_id() < n - middle) {                                                 \
+                const T a = at[imgpar_work_group_local_id()], b = at[imgpar_work_group_local_id() + middle]; \
+                at[imgpar_work_group_local_id()] = COMBINED;                                                 \
+            }                                                                                                \
+            barrier(CLK_LOCAL_MEM_FENCE);                                                                    \
+        }                                                                                                    \
+        T all = at[0];                                                                                       \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                                        \
+        return all;                                                                                          \
+    }                                                                                                        \
+    IP_SUB_REDUCE(T, NAME, OF_SUB_GROUP, COMBINED)
+
+#if IMGPAR_HAS_SUB_GROUPS /* they combine theirs without memory, their first work-items put down what came of it */
+#define IP_REDUCE_SUB(v, OF_SUB_GROUP, at)                         \
+    v = OF_SUB_GROUP(v);                                           \
+    if (get_sub_group_local_id() == 0) at[get_sub_group_id()] = v; \
+    barrier(CLK_LOCAL_MEM_FENCE);                                  \
+    uint n = get_num_sub_groups();
+#else
+#define IP_REDUCE_SUB(v, OF_SUB_GROUP, at) \
+    at[imgpar_work_group_local_id()] = v;  \
+    barrier(CLK_LOCAL_MEM_FENCE);          \
+    uint n = imgpar_work_group_size();
+#endif
+
+#if IMGPAR_HAS_SUB_GROUP_SHUFFLES
+#define IP_SUB_REDUCE(T, NAME, OF_SUB_GROUP, COMBINED)                                            \
+    static inline T __attribute__((overloadable)) ip_sub_group_reduce_##NAME(local ulong *s, T v) \
+    {                                                                                             \
+        return OF_SUB_GROUP(v);                                                                   \
+    }
+#else
+#define IP_SUB_REDUCE(T, NAME, OF_SUB_GROUP, COMBINED)                                            \
+    static inline T __attribute__((overloadable)) ip_sub_group_reduce_##NAME(local ulong *s, T v) \
+    {                                                                                             \
+        const uint lane = imgpar_sub_group_local_id(), size = imgpar_sub_group_size();            \
+        volatile local T *at = (volatile local T *)s + (imgpar_work_group_local_id() - lane);     \
+        at[lane] = v;                                                                             \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                             \
+        for (uint n = ip_lanes / 2; n > 0; n /= 2) {                                              \
+            if (lane < n && lane + n < size) {                                                    \
+                const T a = at[lane], b = at[lane + n];                                           \
+                at[lane] = COMBINED;                                                              \
+            }                                                                                     \
+            barrier(CLK_LOCAL_MEM_FENCE);                                                         \
+        }                                                                                         \
+        T all = at[0];                                                                            \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                             \
+        return all;                                                                               \
+    }
+#endif
+
+#define IP_GROUP_TYPE(T)                                 \
+    IP_SHUFFLES(T)                                       \
+    IP_REDUCE(T, sum, sub_group_reduce_add, a + b)       \
+    IP_REDUCE(T, least, sub_group_reduce_min, min(a, b)) \
+    IP_REDUCE(T, most, sub_group_reduce_max, max(a, b))
+IP_GROUP_TYPE(int)
+IP_GROUP_TYPE(uint)
+IP_GROUP_TYPE(long)
+IP_GROUP_TYPE(ulong)
+IP_GROUP_TYPE(float)
+#if IMGPAR_HAS_F64
+IP_GROUP_TYPE(double)
+#endif
+
+#define imgpar_work_group_reduce_add(v) ip_group_reduce_sum(imgpar_group, v)
+#define imgpar_work_group_reduce_min(v) ip_group_reduce_least(imgpar_group, v)
+#define imgpar_work_group_reduce_max(v) ip_group_reduce_most(imgpar_group, v)
+#define imgpar_work_group_broadcast(v, from) ip_group_take(imgpar_group, v, 0, imgpar_work_group_size(), from)
+#define imgpar_work_group_shuffle(v, from) ip_group_take(imgpar_group, v, 0, imgpar_work_group_size(), from)
+#define imgpar_work_group_shuffle_up(v, by) imgpar_work_group_shuffle(v, imgpar_work_group_local_id() - (uint)(by))
+#define imgpar_work_group_shuffle_down(v, by) imgpar_work_group_shuffle(v, imgpar_work_group_local_id() + (uint)(by))
+#define imgpar_work_group_shuffle_xor(v, mask) imgpar_work_group_shuffle(v, imgpar_work_group_local_id() ^ (uint)(mask))
+#define imgpar_sub_group_reduce_add(v) ip_sub_group_reduce_sum(imgpar_group, v)
+#define imgpar_sub_group_reduce_min(v) ip_sub_group_reduce_least(imgpar_group, v)
+#define imgpar_sub_group_reduce_max(v) ip_sub_group_reduce_most(imgpar_group, v)
+#define imgpar_sub_group_broadcast(v, from) ip_sub_group_take(imgpar_group, v, from)
+#define imgpar_sub_group_shuffle(v, from) ip_sub_group_take(imgpar_group, v, from)
+#define imgpar_sub_group_shuffle_up(v, by) imgpar_sub_group_shuffle(v, imgpar_sub_group_local_id() - (uint)(by))
+#define imgpar_sub_group_shuffle_down(v, by) imgpar_sub_group_shuffle(v, imgpar_sub_group_local_id() + (uint)(by))
+#define imgpar_sub_group_shuffle_xor(v, mask) imgpar_sub_group_shuffle(v, imgpar_sub_group_local_id() ^ (uint)(mask))
+
 /* ---- reports ------------------------------------------------------------------------------------ */
 
 #define IMGPAR_REPORT volatile global int *imgpar_report
 
-enum { ip_report_print, ip_report_assert, ip_report_index, ip_report_finite };
+enum { ip_report_print, ip_report_assert, ip_report_index, ip_report_finite, ip_report_text };
+enum {
+    ip_report_signed,
+    ip_report_unsigned,
+    ip_report_float,
+    ip_report_double,
+    ip_report_bool,
+    ip_report_pointer,
+    ip_report_string
+};
 
 static inline int ip_report_length(constant const char *text)
 {
@@ -46,12 +281,36 @@ static inline int ip_report_length(constant const char *text)
     return n;
 }
 
+/* Takes n ints for a record; their place, 0: there is no room. Nobody adds once it is full, so that the sum stays far
+ * from where an int ends. */
+static inline int ip_report_take(volatile global int *r, int n)
+{
+    if (r[0] > r[1] - 4) return 0;
+    int at = atomic_add(&r[0], n) + 4;
+    if (at + n <= r[1]) return at;
+    if (at < r[1]) r[at] = -1; /* memory is used again: an old record may lie here */
+    return 0;
+}
+
+static inline int ip_report_chars(volatile global int *r, int at, int chars, constant const char *text)
+{
+    for (int k = 0; k < chars; k += 4) {
+        int four = 0;
+        for (int i = 0; i < 4 && k + i < chars; i++)
+            four |= (int)(uchar)text[k + i] << 8 * i;
+        r[at++] = four;
+    }
+    return at;
+}
+
 /* Begins a record; the place of its first argument, or 0 where there is no room. */
 static inline int ip_report_begin(volatile global int *r, int kind, int line, constant const char *text, int n_args)
 {
-    int chars = ip_report_length(text), n = 8 + (chars + 3) / 4 + 3 * n_args;
-    int at = atomic_add(&r[0], n) + 3;
-    if (at < 3 || at + n > r[1]) return 0;
+    int chars = ip_report_length(text), n = 8 + (chars + 3) / 4 + 3 * n_args, at = ip_report_take(r, n);
+    if (at == 0) {
+        if (kind == ip_report_print && r[3] < INT_MAX) atomic_inc(&r[3]);
+        return 0;
+    }
     r[at] = kind;
     r[at + 1] = n;
     for (int d = 0; d < 3; d++)
@@ -59,13 +318,22 @@ static inline int ip_report_begin(volatile global int *r, int kind, int line, co
     r[at + 5] = line;
     r[at + 6] = n_args;
     r[at + 7] = chars;
-    at += 8;
-    for (int k = 0; k < chars; k += 4) {
-        int four = 0;
-        for (int i = 0; i < 4 && k + i < chars; i++)
-            four |= (int)(uchar)text[k + i] << 8 * i;
-        r[at++] = four;
-    }
+    return ip_report_chars(r, at + 8, chars, text);
+}
+
+/* A string as a record of its own; its place, 0 where there is no room. */
+static inline int ip_report_put_text(volatile global int *r, constant const char *text)
+{
+    int chars = ip_report_length(text), n = 8 + (chars + 3) / 4, at = ip_report_take(r, n);
+    if (at == 0) return 0;
+    ulong address = (ulong)(uintptr_t)text;
+    r[at] = ip_report_text;
+    r[at + 1] = n;
+    r[at + 2] = (int)(uint)address;
+    r[at + 3] = (int)(uint)(address >> 32);
+    r[at + 4] = r[at + 5] = r[at + 6] = 0;
+    r[at + 7] = chars;
+    ip_report_chars(r, at + 8, chars, text);
     return at;
 }
 
@@ -83,44 +351,95 @@ static inline int ip_report_word(volatile global int *r, int at, int type, ulong
     {                                                                                                  \
         return ip_report_word(r, at, TYPE, BITS);                                                      \
     }
-IP_REPORT_TYPE(char, 0, (ulong)(long)v)
-IP_REPORT_TYPE(short, 0, (ulong)(long)v)
-IP_REPORT_TYPE(int, 0, (ulong)(long)v)
-IP_REPORT_TYPE(long, 0, (ulong)v)
-IP_REPORT_TYPE(uchar, 1, v)
-IP_REPORT_TYPE(ushort, 1, v)
-IP_REPORT_TYPE(uint, 1, v)
-IP_REPORT_TYPE(ulong, 1, v)
-IP_REPORT_TYPE(float, 2, as_uint(v))
-#if IMGPAR_HAS_F64
-IP_REPORT_TYPE(double, 3, as_ulong(v))
+IP_REPORT_TYPE(bool, ip_report_bool, v)
+IP_REPORT_TYPE(char, ip_report_signed, (ulong)(long)v)
+IP_REPORT_TYPE(short, ip_report_signed, (ulong)(long)v)
+IP_REPORT_TYPE(int, ip_report_signed, (ulong)(long)v)
+IP_REPORT_TYPE(long, ip_report_signed, (ulong)v)
+IP_REPORT_TYPE(uchar, ip_report_unsigned, v)
+IP_REPORT_TYPE(ushort, ip_report_unsigned, v)
+IP_REPORT_TYPE(uint, ip_report_unsigned, v)
+IP_REPORT_TYPE(ulong, ip_report_unsigned, v)
+IP_REPORT_TYPE(float, ip_report_float, as_uint(v))
+#if IMGPAR_HAS_F16
+IP_REPORT_TYPE(half, ip_report_float, as_uint((float)v))
 #endif
+#if IMGPAR_HAS_F64
+IP_REPORT_TYPE(double, ip_report_double, as_ulong(v))
+#endif
+/* Chars in constant memory are a string; what lies elsewhere may have no end, and is a pointer. */
+IP_REPORT_TYPE(constant const char *, ip_report_string, at == 0 ? 0ul : (ulong)ip_report_put_text(r, v))
+IP_REPORT_TYPE(constant const void *, ip_report_pointer, (ulong)(uintptr_t)v)
+IP_REPORT_TYPE(const volatile global void *, ip_report_pointer, (ulong)(uintptr_t)v)
+IP_REPORT_TYPE(const volatile local void *, ip_report_pointer, (ulong)(uintptr_t)v)
+IP_REPORT_TYPE(const volatile private void *, ip_report_pointer, (ulong)(uintptr_t)v)
 
-#define IP_ARGS_0(r, at) at
-#define IP_ARGS_1(r, at, a) ip_report_arg(r, at, a)
-#define IP_ARGS_2(r, at, a, ...) IP_ARGS_1(r, ip_report_arg(r, at, a), __VA_ARGS__)
-#define IP_ARGS_3(r, at, a, ...) IP_ARGS_2(r, ip_report_arg(r, at, a), __VA_ARGS__)
-#define IP_ARGS_4(r, at, a, ...) IP_ARGS_3(r, ip_report_arg(r, at, a), __VA_ARGS__)
-#define IP_ARGS_5(r, at, a, ...) IP_ARGS_4(r, ip_report_arg(r, at, a), __VA_ARGS__)
-#define IP_ARGS_6(r, at, a, ...) IP_ARGS_5(r, ip_report_arg(r, at, a), __VA_ARGS__)
-#define IP_ARGS_7(r, at, a, ...) IP_ARGS_6(r, ip_report_arg(r, at, a), __VA_ARGS__)
-#define IP_ARGS_8(r, at, a, ...) IP_ARGS_7(r, ip_report_arg(r, at, a), __VA_ARGS__)
-#define IP_PRINT_0(f) ((void)ip_report_begin(imgpar_report, ip_report_print, __LINE__, f, 0))
-#define IP_PRINT_N(n, f, ...) \
-    ((void)IP_ARGS_##n(imgpar_report, ip_report_begin(imgpar_report, ip_report_print, __LINE__, f, n), __VA_ARGS__))
-#define IP_PRINT_1(f, ...) IP_PRINT_N(1, f, __VA_ARGS__)
-#define IP_PRINT_2(f, ...) IP_PRINT_N(2, f, __VA_ARGS__)
-#define IP_PRINT_3(f, ...) IP_PRINT_N(3, f, __VA_ARGS__)
-#define IP_PRINT_4(f, ...) IP_PRINT_N(4, f, __VA_ARGS__)
-#define IP_PRINT_5(f, ...) IP_PRINT_N(5, f, __VA_ARGS__)
-#define IP_PRINT_6(f, ...) IP_PRINT_N(6, f, __VA_ARGS__)
-#define IP_PRINT_7(f, ...) IP_PRINT_N(7, f, __VA_ARGS__)
-#define IP_PRINT_8(f, ...) IP_PRINT_N(8, f, __VA_ARGS__)
-#define IP_CHOOSE(f, a, b, c, d, e, g, h, i, chosen, ...) chosen
-#define imgpar_printf(...)                                                                                     \
-    IP_CHOOSE(__VA_ARGS__, IP_PRINT_8, IP_PRINT_7, IP_PRINT_6, IP_PRINT_5, IP_PRINT_4, IP_PRINT_3, IP_PRINT_2, \
-              IP_PRINT_1, IP_PRINT_0)                                                                          \
-    (__VA_ARGS__)
+/*
+ * The preprocessor counts arguments, tens and ones, and then puts ones and tens into calls that stand in each other, so
+ * that what is printed is one expression. 119 arguments and the format: C lets a macro have 127.
+ */
+#define IP_NINE_TO_0 9, 8, 7, 6, 5, 4, 3, 2, 1, 0
+#define IP_TEN(t) t, t, t, t, t, t, t, t, t, t
+#define IP_ONES_LEFT                                                                                                \
+    IP_NINE_TO_0, IP_NINE_TO_0, IP_NINE_TO_0, IP_NINE_TO_0, IP_NINE_TO_0, IP_NINE_TO_0, IP_NINE_TO_0, IP_NINE_TO_0, \
+        IP_NINE_TO_0, IP_NINE_TO_0, IP_NINE_TO_0, IP_NINE_TO_0
+#define IP_TENS_LEFT                                                                                                \
+    IP_TEN(11), IP_TEN(10), IP_TEN(9), IP_TEN(8), IP_TEN(7), IP_TEN(6), IP_TEN(5), IP_TEN(4), IP_TEN(3), IP_TEN(2), \
+        IP_TEN(1), IP_TEN(0)
+#define IP_CHOSEN(p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, p10, p11, p12, p13, p14, p15, p16, p17, p18, p19, p20, p21, \
+                  p22, p23, p24, p25, p26, p27, p28, p29, p30, p31, p32, p33, p34, p35, p36, p37, p38, p39, p40, p41, \
+                  p42, p43, p44, p45, p46, p47, p48, p49, p50, p51, p52, p53, p54, p55, p56, p57, p58, p59, p60, p61, \
+                  p62, p63, p64, p65, p66, p67, p68, p69, p70, p71, p72, p73, p74, p75, p76, p77, p78, p79, p80, p81, \
+                  p82, p83, p84, p85, p86, p87, p88, p89, p90, p91, p92, p93, p94, p95, p96, p97, p98, p99, p100,     \
+                  p101, p102, p103, p104, p105, p106, p107, p108, p109, p110, p111, p112, p113, p114, p115, p116,     \
+                  p117, p118, p119, chosen, ...)                                                                      \
+    chosen
+#define IP_CHOSEN_OF(...) IP_CHOSEN(__VA_ARGS__)
+#define IP_ONES(...) IP_CHOSEN_OF(__VA_ARGS__, IP_ONES_LEFT, 0)
+#define IP_TENS(...) IP_CHOSEN_OF(__VA_ARGS__, IP_TENS_LEFT, 0)
+
+#define IP_ARG(at, a) ip_report_arg(imgpar_report, at, a)
+#define IP_PASTED(a, b) a##b
+#define IP_PASTE(a, b) IP_PASTED(a, b)
+#define IP_ONES_0(tens, at, ...) IP_PASTE(IP_TENS_, tens)(at, __VA_ARGS__)
+#define IP_ONES_1(tens, at, a, ...) IP_ONES_0(tens, IP_ARG(at, a), __VA_ARGS__)
+#define IP_ONES_2(tens, at, a, ...) IP_ONES_1(tens, IP_ARG(at, a), __VA_ARGS__)
+#define IP_ONES_3(tens, at, a, ...) IP_ONES_2(tens, IP_ARG(at, a), __VA_ARGS__)
+#define IP_ONES_4(tens, at, a, ...) IP_ONES_3(tens, IP_ARG(at, a), __VA_ARGS__)
+#define IP_ONES_5(tens, at, a, ...) IP_ONES_4(tens, IP_ARG(at, a), __VA_ARGS__)
+#define IP_ONES_6(tens, at, a, ...) IP_ONES_5(tens, IP_ARG(at, a), __VA_ARGS__)
+#define IP_ONES_7(tens, at, a, ...) IP_ONES_6(tens, IP_ARG(at, a), __VA_ARGS__)
+#define IP_ONES_8(tens, at, a, ...) IP_ONES_7(tens, IP_ARG(at, a), __VA_ARGS__)
+#define IP_ONES_9(tens, at, a, ...) IP_ONES_8(tens, IP_ARG(at, a), __VA_ARGS__)
+#define IP_TENS_0(at, end) at
+#define IP_TENS_1(at, a, b, c, d, e, f, g, h, i, j, ...) \
+    IP_TENS_0(IP_TENTH(at, a, b, c, d, e, f, g, h, i, j), __VA_ARGS__)
+#define IP_TENS_2(at, a, b, c, d, e, f, g, h, i, j, ...) \
+    IP_TENS_1(IP_TENTH(at, a, b, c, d, e, f, g, h, i, j), __VA_ARGS__)
+#define IP_TENS_3(at, a, b, c, d, e, f, g, h, i, j, ...) \
+    IP_TENS_2(IP_TENTH(at, a, b, c, d, e, f, g, h, i, j), __VA_ARGS__)
+#define IP_TENS_4(at, a, b, c, d, e, f, g, h, i, j, ...) \
+    IP_TENS_3(IP_TENTH(at, a, b, c, d, e, f, g, h, i, j), __VA_ARGS__)
+#define IP_TENS_5(at, a, b, c, d, e, f, g, h, i, j, ...) \
+    IP_TENS_4(IP_TENTH(at, a, b, c, d, e, f, g, h, i, j), __VA_ARGS__)
+#define IP_TENS_6(at, a, b, c, d, e, f, g, h, i, j, ...) \
+    IP_TENS_5(IP_TENTH(at, a, b, c, d, e, f, g, h, i, j), __VA_ARGS__)
+#define IP_TENS_7(at, a, b, c, d, e, f, g, h, i, j, ...) \
+    IP_TENS_6(IP_TENTH(at, a, b, c, d, e, f, g, h, i, j), __VA_ARGS__)
+#define IP_TENS_8(at, a, b, c, d, e, f, g, h, i, j, ...) \
+    IP_TENS_7(IP_TENTH(at, a, b, c, d, e, f, g, h, i, j), __VA_ARGS__)
+#define IP_TENS_9(at, a, b, c, d, e, f, g, h, i, j, ...) \
+    IP_TENS_8(IP_TENTH(at, a, b, c, d, e, f, g, h, i, j), __VA_ARGS__)
+#define IP_TENS_10(at, a, b, c, d, e, f, g, h, i, j, ...) \
+    IP_TENS_9(IP_TENTH(at, a, b, c, d, e, f, g, h, i, j), __VA_ARGS__)
+#define IP_TENS_11(at, a, b, c, d, e, f, g, h, i, j, ...) \
+    IP_TENS_10(IP_TENTH(at, a, b, c, d, e, f, g, h, i, j), __VA_ARGS__)
+#define IP_FIFTH(at, a, b, c, d, e) IP_ARG(IP_ARG(IP_ARG(IP_ARG(IP_ARG(at, a), b), c), d), e)
+#define IP_TENTH(at, a, b, c, d, e, f, g, h, i, j) IP_FIFTH(IP_FIFTH(at, a, b, c, d, e), f, g, h, i, j)
+#define IP_PRINT(tens, ones, format, ...) \
+    ((void)IP_PASTE(IP_ONES_, ones)(      \
+        tens, ip_report_begin(imgpar_report, ip_report_print, __LINE__, format, 10 * tens + ones), __VA_ARGS__))
+#define imgpar_printf(...) IP_PRINT(IP_TENS(__VA_ARGS__), IP_ONES(__VA_ARGS__), __VA_ARGS__, 0)
 
 /* ---- checks: the first that fails is told ---------------------------------------------------------- */
 

@@ -3,8 +3,6 @@
  * arrays. */
 #include "cl_help.h"
 
-#include "base/alloc.h"
-
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -753,28 +751,7 @@ static imgpar_status walk(void)
     return st;
 }
 
-static const ip_fault_kind faults[] = { IP_FAULT_CL, IP_FAULT_ALLOC };
-
-START_TEST(each_step_may_fail_without_a_leak)
-{
-    unsigned long n_failed = 0, n_seen;
-    ck_assert_msg(walk() == IMGPAR_OK, "%s", imgpar_cl_message());
-    for (unsigned long nth = 1;; nth++) {
-        ip_fault_set(faults[_i], nth);
-        imgpar_status st = walk();
-        n_seen = ip_fault_seen(faults[_i]);
-        ip_fault_set(faults[_i], 0);
-        n_failed += st != IMGPAR_OK;
-        if (st) ck_assert_str_ne(imgpar_cl_message(), "");
-        imgpar_cl_counts c = { .struct_size = sizeof c };
-        OK(imgpar_cl_count(ctx, &c));
-        ck_assert_msg(c.queues == 1 && c.events + c.buffers + c.modules + c.kernels == 0,
-                      "call %lu left something alive", nth);
-        if (n_seen < nth) break; /* nothing was left to fail */
-    }
-    ck_assert_uint_gt(n_failed, 20);
-    ck_assert_msg(walk() == IMGPAR_OK, "%s", imgpar_cl_message());
-}
+START_TEST(each_step_may_fail_without_a_leak) { walk_with_failures(walk, faults[_i], 20); }
 END_TEST
 
 int main(void)

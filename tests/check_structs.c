@@ -76,6 +76,7 @@ static imgpar_status fill_operator(void *out)
 static imgpar_status fill_times(void *out) { return imgpar_cl_event_times(done, out); }
 static imgpar_status fill_buffer_info(void *out) { return imgpar_cl_buffer_get_info(buffer, out); }
 static imgpar_status fill_kernel_info(void *out) { return imgpar_cl_kernel_get_info(kernel, out); }
+static imgpar_status fill_arg_info(void *out) { return imgpar_cl_kernel_get_arg_info(kernel, 0, out); }
 static imgpar_status fill_counts(void *out) { return imgpar_cl_count(ctx, out); }
 static imgpar_status fill_work(void *out)
 {
@@ -98,6 +99,7 @@ static const struct {
     { "imgpar_cl_event_times", sizeof(imgpar_cl_times), fill_times },
     { "imgpar_cl_buffer_get_info", sizeof(imgpar_cl_buffer_info), fill_buffer_info },
     { "imgpar_cl_kernel_get_info", sizeof(imgpar_cl_kernel_info), fill_kernel_info },
+    { "imgpar_cl_kernel_get_arg_info", sizeof(imgpar_cl_arg_info), fill_arg_info },
     { "imgpar_cl_count", sizeof(imgpar_cl_counts), fill_counts },
     { "imgpar_cl_divide", sizeof(imgpar_cl_work), fill_work },
 };

@@ -6,6 +6,8 @@
 #include "asserts.h"
 #include "held.h"
 
+#include "base/alloc.h"
+
 #include <imgpar_cl.h>
 
 #include <stdbool.h>
@@ -58,6 +60,35 @@ static inline imgpar_cl_kernel *new_kernel(const char *text, const char *name)
     OK(imgpar_cl_kernel_new(module, name, &kernel));
     imgpar_cl_module_release(module);
     return kernel;
+}
+
+/* What is alive besides the fixture's queue. */
+static inline uint64_t n_alive(void)
+{
+    imgpar_cl_counts c = { .struct_size = sizeof c };
+    OK(imgpar_cl_count(ctx, &c));
+    return c.queues - 1 + c.events + c.buffers + c.modules + c.kernels;
+}
+
+static const ip_fault_kind faults[] = { IP_FAULT_CL, IP_FAULT_ALLOC };
+
+/* Makes each step of a walk fail once; at least so many of them are noticed, all say why, and nothing is left alive. */
+static inline void walk_with_failures(imgpar_status (*walk)(void), ip_fault_kind kind, unsigned long least)
+{
+    unsigned long n_failed = 0, n_seen;
+    ck_assert_msg(walk() == IMGPAR_OK, "%s", imgpar_cl_message());
+    for (unsigned long nth = 1;; nth++) {
+        ip_fault_set(kind, nth);
+        imgpar_status st = walk();
+        n_seen = ip_fault_seen(kind);
+        ip_fault_set(kind, 0);
+        n_failed += st != IMGPAR_OK;
+        if (st) ck_assert_str_ne(imgpar_cl_message(), "");
+        ck_assert_msg(n_alive() == 0, "call %lu left something alive", nth);
+        if (n_seen < nth) break; /* nothing was left to fail */
+    }
+    ck_assert_uint_gt(n_failed, least);
+    ck_assert_msg(walk() == IMGPAR_OK, "%s", imgpar_cl_message());
 }
 
 static inline int run_suite(Suite *suite)

@@ -13,6 +13,7 @@
  *     no-images   no image support
  *     no-f64      no double precision: "double" does not compile
  *     sub-groups  sub-groups, each work-item one of its own
+ *     shuffles    they have shuffles and ballots, too
  *     unoptimized programs are compiled without optimization, which takes half as long
  *
  * Writes nothing. What it refuses is refused with the status that OpenCL gives it.
@@ -57,8 +58,12 @@ static const char sub_groups[] =
     "#define sub_group_reduce_min(x) (x)\n"
     "#define sub_group_reduce_max(x) (x)\n"
     "#define get_sub_group_local_id() 0u\n"
-    "#define get_sub_group_id() ((uint)(get_local_id(0) + get_local_id(1) * get_local_size(0)))\n"
-    "#define get_num_sub_groups() ((uint)(get_local_size(0) * get_local_size(1)))\n";
+    "#define get_sub_group_id() \\\n"
+    "    ((uint)(get_local_id(0) + get_local_size(0) * (get_local_id(1) + get_local_size(1) * get_local_id(2))))\n"
+    "#define get_num_sub_groups() ((uint)(get_local_size(0) * get_local_size(1) * get_local_size(2)))\n"
+    "#define get_sub_group_size() 1u\n"
+    "#define sub_group_shuffle(x, i) (x)\n"
+    "#define sub_group_ballot(b) ((uint4)((b) ? 1 : 0, 0, 0, 0))\n";
 
 static const char no_doubles[] = "#define double no_double_on_this_device\n";
 
@@ -140,6 +145,8 @@ CL_API_ENTRY cl_int CL_API_CALL clGetDeviceInfo(cl_device_id device, cl_device_i
     case CL_DEVICE_EXTENSIONS:
         if (has("no-f64")) replace(value, "cl_khr_fp64", "");
         if (has("sub-groups")) replace(value, "cl_khr_byte_addressable_store", "cl_khr_subgroups");
+        if (has("shuffles")) replace(value, "cl_khr_global_int32_base_atomics", "cl_khr_subgroup_shuffle");
+        if (has("shuffles")) replace(value, "cl_khr_local_int32_base_atomics", "cl_khr_subgroup_ballot");
         break;
     default: break;
     }

@@ -126,7 +126,6 @@ static imgpar_status check_arg(const place *at, const imgpar_cl_arg *arg, int n_
 imgpar_status ip_cl_check_args(const imgpar_cl_kernel *kernel, const imgpar_cl_arg *args, size_t n_args, int n_inputs,
                                ip_error *err)
 {
-    uint64_t local_bytes = kernel->local_bytes, there = kernel->module->program->device->facts.info.local_bytes;
     if (n_args != kernel->n_params)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: has %u parameters; %zu arguments were given", kernel->name,
                        kernel->n_params, n_args);
@@ -135,9 +134,22 @@ imgpar_status ip_cl_check_args(const imgpar_cl_kernel *kernel, const imgpar_cl_a
         const place at = { kernel, k };
         imgpar_status st = check_arg(&at, &args[k], n_inputs, err);
         if (st) return st;
-        if (args[k].kind == IMGPAR_CL_ARG_LOCAL)
-            local_bytes = args[k].size_bytes > UINT64_MAX - local_bytes ? UINT64_MAX : local_bytes + args[k].size_bytes;
     }
+    return IMGPAR_OK;
+}
+
+/* What IMGPAR_GROUP takes: 8 bytes a work-item. */
+static size_t meeting_bytes(const imgpar_cl_work *w) { return 8 * w->local[0] * w->local[1] * w->local[2]; }
+
+static uint64_t add_bytes(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
+
+imgpar_status ip_cl_check_local(const imgpar_cl_kernel *kernel, const imgpar_cl_arg *args, const imgpar_cl_work *work,
+                                ip_error *err)
+{
+    uint64_t local_bytes = kernel->local_bytes, there = kernel->module->program->device->facts.info.local_bytes;
+    for (unsigned k = 0; k < kernel->n_params; k++)
+        if (args[k].kind == IMGPAR_CL_ARG_LOCAL) local_bytes = add_bytes(local_bytes, args[k].size_bytes);
+    if (kernel->meets) local_bytes = add_bytes(local_bytes, meeting_bytes(work));
     if (local_bytes > there)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: needs %llu bytes of local memory; the device has %llu", kernel->name,
                        (unsigned long long)local_bytes, (unsigned long long)there);
@@ -166,6 +178,7 @@ typedef struct binding {
     int *n_uses;
 } binding;
 
+/* An argument of memory; k counts all parameters. */
 static cl_int bind_memory(const binding *b, unsigned k, cl_mem mem, ip_buffer *memory, imgpar_cl_buffer *buffer)
 {
     const ip_cl_param *params = b->launch->kernel->params;
@@ -196,6 +209,20 @@ static cl_int bind_arg(const binding *b, unsigned k)
     }
 }
 
+/* What the user does not give. */
+static cl_int bind_filled(const binding *b, unsigned k, const ip_cl_report *report)
+{
+    const ip_cl_param *p = &b->launch->kernel->params[k];
+    switch (p->filler) {
+    case IP_CL_BY_REPORT: {
+        ip_buffer *memory = ip_cl_report_memory(report);
+        return bind_memory(b, k, memory->mem, memory, NULL);
+    }
+    case IP_CL_BY_GROUP: return IP_CL(clSetKernelArg(b->kernel, k, meeting_bytes(&b->launch->work), NULL));
+    default: return bind_memory(b, k, p->symbol->buffer->mem, p->symbol->buffer->memory, p->symbol->buffer);
+    }
+}
+
 imgpar_status ip_cl_bind(const ip_cl_launch *launch, const ip_cl_report *report, cl_kernel *kernel, ip_cl_use *uses,
                          int *n_uses, ip_error *err)
 {
@@ -207,10 +234,8 @@ imgpar_status ip_cl_bind(const ip_cl_launch *launch, const ip_cl_report *report,
     if (code) return ip_cl_fail(err, code, "clCreateKernel", k->name);
     for (unsigned i = 0; !code && i < k->n_params; i++)
         code = bind_arg(&b, i);
-    if (!code && report) {
-        ip_buffer *memory = ip_cl_report_memory(report);
-        code = bind_memory(&b, k->n_params, memory->mem, memory, NULL);
-    }
+    for (unsigned i = 0; !code && i < k->n_filled; i++)
+        code = bind_filled(&b, k->n_params + i, report);
     if (!code) return IMGPAR_OK;
     clReleaseKernel(*kernel);
     *kernel = NULL;

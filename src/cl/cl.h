@@ -54,6 +54,7 @@ struct imgpar_cl_queue {
     bool blocks, in_order;
     void (*on_print)(void *user, const char *text);
     void *user;
+    size_t print_buffer_bytes; /* 0: IP_CL_REPORT_BYTES */
     pthread_mutex_t settling;  /* held by who waits for the records, so that others wait with it; above lock */
     pthread_mutex_t lock;      /* guards what follows */
     imgpar_cl_event **records; /* commands whose times are not in the profile yet */
@@ -151,6 +152,16 @@ imgpar_status ip_cl_box_of(const char *function, const imgpar_cl_buffer *buffer,
 
 /* ---- modules, kernels ------------------------------------------------------------------- */
 
+/* Who gives a parameter its argument: the user, or launches by themselves. */
+typedef enum ip_cl_filler { IP_CL_BY_USER, IP_CL_BY_REPORT, IP_CL_BY_GROUP, IP_CL_BY_SYMBOL } ip_cl_filler;
+
+/* A global or a constant of a module: memory that kernels name and the host copies from and to. */
+typedef struct ip_cl_symbol {
+    char *name;
+    bool is_constant;
+    imgpar_cl_buffer *buffer; /* a reference */
+} ip_cl_symbol;
+
 typedef enum ip_cl_param_kind { IP_CL_GLOBAL, IP_CL_CONSTANT, IP_CL_LOCAL, IP_CL_VALUE, IP_CL_OTHER } ip_cl_param_kind;
 
 /* A parameter of a kernel as the compiler tells it. */
@@ -158,28 +169,50 @@ typedef struct ip_cl_param {
     ip_cl_param_kind kind;
     bool is_const;           /* only read */
     char name[48], type[48]; /* "by", "float*" */
-    imgpar_dtype dtype;      /* VALUE: of a number; IMGPAR_N_DTYPES: another type */
-    size_t size_bytes;       /* VALUE: 0 where it is not known */
+    ip_cl_filler filler;
+    const ip_cl_symbol *symbol; /* BY_SYMBOL; the module's */
+    imgpar_dtype dtype;         /* VALUE: of a number; IMGPAR_N_DTYPES: another type */
+    size_t size_bytes;          /* VALUE: 0 where it is not known */
 } ip_cl_param;
 
 struct imgpar_cl_module {
     atomic_int refs;
     imgpar_context *ctx;
     ip_program *program;
-    char *kernels; /* "scale;sum" */
-    char *text;    /* the user's constants, files and texts */
+    char *kernels;      /* "scale;sum" */
+    char *text;         /* the user's constants, files and texts */
+    char *symbol_names; /* "hits;weights" */
+    ip_cl_symbol *symbols;
+    size_t n_symbols;
+    pthread_mutex_t lock;       /* guards what follows */
+    imgpar_cl_kernel **entries; /* kernels that imgpar_cl_module_launch() has launched */
+    size_t n_entries;
 };
 
 struct imgpar_cl_kernel {
     atomic_int refs;
-    imgpar_cl_module *module;
+    imgpar_cl_module *module; /* a reference; of an entry none, since the module holds it */
+    bool is_entry;
     char *name;
     ip_cl_param *params; /* NULL: the driver does not tell */
     unsigned n_params;   /* as a launch gives them */
-    bool reports;        /* has IMGPAR_REPORT behind them */
+    unsigned n_filled;   /* behind them, filled in by launches */
+    bool reports;        /* has IMGPAR_REPORT */
+    bool meets;          /* has IMGPAR_GROUP */
     size_t max_group, multiple, required[3], max_items[3];
     uint64_t local_bytes, private_bytes, max_constant_bytes;
 };
+
+/* Takes the kernels that declare globals and constants out of m->kernels, and makes these. */
+imgpar_status ip_cl_symbols_read(imgpar_cl_module *m, ip_error *err);
+void ip_cl_symbols_free(imgpar_cl_module *m);
+/* NULL: there is none of that name. */
+const ip_cl_symbol *ip_cl_symbol_find(const imgpar_cl_module *m, const char *name);
+/* Sorts names that stand between ';'; false without memory. */
+bool ip_cl_sort_names(char *names);
+/* The module's own kernel of a name, made at the first call; borrowed from the module. */
+imgpar_status ip_cl_entry(imgpar_cl_module *m, const char *name, imgpar_cl_kernel **out, ip_error *err);
+void ip_cl_kernel_free(imgpar_cl_kernel *k);
 
 /* ---- launching --------------------------------------------------------------------------- */
 
@@ -197,7 +230,10 @@ imgpar_status ip_cl_check_args(const imgpar_cl_kernel *kernel, const imgpar_cl_a
 /* Checks sizes and chooses groups. */
 imgpar_status ip_cl_check_work(const imgpar_cl_kernel *kernel, const imgpar_cl_work *given, imgpar_cl_work *out,
                                ip_error *err);
-/* A kernel object with its arguments; uses gets what memory it uses (n_args + 1 entries at most). */
+/* Checks that all local memory of a group is there. */
+imgpar_status ip_cl_check_local(const imgpar_cl_kernel *kernel, const imgpar_cl_arg *args, const imgpar_cl_work *work,
+                                ip_error *err);
+/* A kernel object with its arguments; uses gets what memory it uses (n_params + n_filled entries at most). */
 imgpar_status ip_cl_bind(const ip_cl_launch *launch, const ip_cl_report *report, cl_kernel *kernel, ip_cl_use *uses,
                          int *n_uses, ip_error *err);
 /* Where a launch goes: to a queue of the user, or (queue NULL) to the device as a part of an evaluation. */
@@ -213,8 +249,10 @@ imgpar_status ip_cl_run_alone(ip_device *device, const ip_cl_command *command, d
 
 /* ---- what kernels print and check (report.c) ------------------------------------------------ */
 
-/* A new report for one launch of the kernel. */
-imgpar_status ip_cl_report_new(ip_device *device, const imgpar_cl_kernel *kernel, ip_cl_report **out, ip_error *err);
+enum { IP_CL_REPORT_BYTES = 65536, IP_CL_LEAST_REPORT_BYTES = 256 };
+/* A new report for one launch of the kernel; size_bytes 0: IP_CL_REPORT_BYTES. */
+imgpar_status ip_cl_report_new(ip_device *device, const imgpar_cl_kernel *kernel, size_t size_bytes, ip_cl_report **out,
+                               ip_error *err);
 /* The argument. */
 ip_buffer *ip_cl_report_memory(const ip_cl_report *report);
 /* Once the launch is over: reads it, hands texts to print (NULL: dropped) and returns the failure of a check. Takes

@@ -70,6 +70,34 @@ static cl_int read_param(cl_kernel kernel, cl_uint k, ip_cl_param *p)
     return CL_SUCCESS;
 }
 
+static void find_filler(const imgpar_cl_kernel *k, ip_cl_param *p)
+{
+    const ip_cl_symbol *symbol = ip_cl_symbol_find(k->module, p->name);
+    if (p->kind == IP_CL_GLOBAL && strcmp(p->name, "imgpar_report") == 0)
+        p->filler = IP_CL_BY_REPORT;
+    else if (p->kind == IP_CL_LOCAL && strcmp(p->name, "imgpar_group") == 0)
+        p->filler = IP_CL_BY_GROUP;
+    else if (symbol && p->kind == (symbol->is_constant ? IP_CL_CONSTANT : IP_CL_GLOBAL))
+        p->filler = IP_CL_BY_SYMBOL;
+    p->symbol = p->filler == IP_CL_BY_SYMBOL ? symbol : NULL;
+}
+
+/* Parts the parameters that launches fill in from the user's, behind which they stand. */
+static imgpar_status part_filled(imgpar_cl_kernel *k, ip_error *err)
+{
+    for (unsigned i = 0; i < k->n_params; i++)
+        find_filler(k, &k->params[i]);
+    for (; k->n_params > 0 && k->params[k->n_params - 1].filler != IP_CL_BY_USER; k->n_params--, k->n_filled++) {
+        k->reports |= k->params[k->n_params - 1].filler == IP_CL_BY_REPORT;
+        k->meets |= k->params[k->n_params - 1].filler == IP_CL_BY_GROUP;
+    }
+    for (unsigned i = 0; i < k->n_params; i++)
+        if (k->params[i].filler != IP_CL_BY_USER)
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "kernel_new: %s: %s, which launches fill in, stands before %s",
+                           k->name, k->params[i].name, k->params[k->n_params - 1].name);
+    return IMGPAR_OK;
+}
+
 static imgpar_status read_params(imgpar_cl_kernel *k, cl_kernel kernel, ip_error *err)
 {
     cl_uint n = 0;
@@ -86,9 +114,7 @@ static imgpar_status read_params(imgpar_cl_kernel *k, cl_kernel kernel, ip_error
         return IMGPAR_OK;
     }
     if (code) return ip_cl_fail(err, code, "clGetKernelArgInfo", k->name);
-    k->reports = n > 0 && strcmp(k->params[n - 1].name, "imgpar_report") == 0;
-    k->n_params = n - k->reports;
-    return IMGPAR_OK;
+    return part_filled(k, err);
 }
 
 /* ---- limits ------------------------------------------------------------------------------------------ */
@@ -141,33 +167,56 @@ static imgpar_status look_up(imgpar_cl_kernel *k, ip_error *err)
     return st;
 }
 
-static imgpar_status make(imgpar_cl_module *module, const char *name, imgpar_cl_kernel **out, ip_error *err)
+static imgpar_status make(imgpar_cl_module *module, const char *name, bool is_entry, imgpar_cl_kernel **out,
+                          ip_error *err)
 {
-    if (!module || !name) return ip_cl_null(err, "kernel_new", module ? "the name" : "the module");
     if (ip_context_check(module->ctx, err)) return IMGPAR_E_DEVICE_LOST;
     imgpar_cl_kernel *k = ip_zalloc(sizeof *k);
     if (!k) return ip_fail_memory(err, "making a kernel");
     atomic_init(&k->refs, 1);
-    k->module = imgpar_cl_module_retain(module);
-    ip_cl_alive(module->ctx, IP_LIVE_KERNELS, 1);
+    k->is_entry = is_entry;
+    k->module = is_entry ? module : imgpar_cl_module_retain(module);
+    if (!is_entry) ip_cl_alive(module->ctx, IP_LIVE_KERNELS, 1);
     k->name = ip_strdup(name);
     imgpar_status st = k->name ? look_up(k, err) : ip_fail_memory(err, "making a kernel");
     if (st)
-        imgpar_cl_kernel_release(k);
+        ip_cl_kernel_free(k);
     else
         *out = k;
+    return st;
+}
+
+static imgpar_status add_entry(imgpar_cl_module *m, const char *name, imgpar_cl_kernel **out, ip_error *err)
+{
+    for (size_t i = 0; i < m->n_entries; i++)
+        if (strcmp(m->entries[i]->name, name) == 0) {
+            *out = m->entries[i];
+            return IMGPAR_OK;
+        }
+    imgpar_cl_kernel **more = ip_realloc_array(m->entries, m->n_entries + 1, sizeof(imgpar_cl_kernel *));
+    if (!more) return ip_fail_memory(err, "keeping a kernel");
+    m->entries = more;
+    imgpar_status st = make(m, name, true, out, err);
+    if (!st) more[m->n_entries++] = *out;
+    return st;
+}
+
+imgpar_status ip_cl_entry(imgpar_cl_module *m, const char *name, imgpar_cl_kernel **out, ip_error *err)
+{
+    pthread_mutex_lock(&m->lock);
+    imgpar_status st = add_entry(m, name, out, err);
+    pthread_mutex_unlock(&m->lock);
     return st;
 }
 
 imgpar_status imgpar_cl_kernel_new(imgpar_cl_module *module, const char *name, imgpar_cl_kernel **out)
 {
     ip_error err = { .status = IMGPAR_OK };
-    if (!out) {
-        ip_cl_null(&err, "kernel_new", "out");
-    } else {
-        *out = NULL;
-        make(module, name, out, &err);
-    }
+    if (out) *out = NULL;
+    if (!out || !module || !name)
+        ip_cl_null(&err, "kernel_new", !out ? "out" : module ? "the name" : "the module");
+    else
+        make(module, name, false, out, &err);
     return ip_cl_say(&err);
 }
 
@@ -179,9 +228,15 @@ imgpar_cl_kernel *imgpar_cl_kernel_retain(imgpar_cl_kernel *k)
 
 void imgpar_cl_kernel_release(imgpar_cl_kernel *k)
 {
-    if (!k || atomic_fetch_sub_explicit(&k->refs, 1, memory_order_acq_rel) != 1) return;
-    ip_cl_alive(k->module->ctx, IP_LIVE_KERNELS, -1);
-    imgpar_cl_module_release(k->module);
+    if (k && atomic_fetch_sub_explicit(&k->refs, 1, memory_order_acq_rel) == 1) ip_cl_kernel_free(k);
+}
+
+void ip_cl_kernel_free(imgpar_cl_kernel *k)
+{
+    if (!k->is_entry) {
+        ip_cl_alive(k->module->ctx, IP_LIVE_KERNELS, -1);
+        imgpar_cl_module_release(k->module);
+    }
     ip_free(k->params);
     ip_free(k->name);
     ip_free(k);
@@ -202,5 +257,42 @@ imgpar_status imgpar_cl_kernel_get_info(const imgpar_cl_kernel *k, imgpar_cl_ker
                                    .private_bytes = k->private_bytes };
     memcpy(info.required_local, k->required, sizeof info.required_local);
     ip_struct_out(out, &info, "kernel_get_info", "out", &err);
+    return ip_cl_say(&err);
+}
+
+/* What a launch gives for the parameter; 0: nothing that this layer has. */
+static int kind_of_arg(const ip_cl_param *p)
+{
+    switch (p->kind) {
+    case IP_CL_GLOBAL:
+    case IP_CL_CONSTANT: return IMGPAR_CL_ARG_BUFFER;
+    case IP_CL_LOCAL: return IMGPAR_CL_ARG_LOCAL;
+    case IP_CL_VALUE:
+        if (p->dtype == IMGPAR_N_DTYPES || p->dtype == IMGPAR_F16) return IMGPAR_CL_ARG_STRUCT;
+        return p->dtype == IMGPAR_F32 || p->dtype == IMGPAR_F64 ? IMGPAR_CL_ARG_REAL : IMGPAR_CL_ARG_INT;
+    default: return 0;
+    }
+}
+
+imgpar_status imgpar_cl_kernel_get_arg_info(const imgpar_cl_kernel *k, unsigned index, imgpar_cl_arg_info *out)
+{
+    ip_error err = { .status = IMGPAR_OK };
+    if (!k || !out)
+        ip_cl_null(&err, "kernel_get_arg_info", k ? "out" : "the kernel");
+    else if (index >= k->n_params)
+        ip_fail(&err, IMGPAR_E_ARGUMENT, "kernel_get_arg_info: %s: has %u parameters; there is no parameter %u",
+                k->name, k->n_params, index);
+    else if (!k->params)
+        ip_fail(&err, IMGPAR_E_UNSUPPORTED, "kernel_get_arg_info: %s: this driver does not tell parameters", k->name);
+    if (err.status) return ip_cl_say(&err);
+    const ip_cl_param *p = &k->params[index];
+    const imgpar_cl_arg_info info = { .struct_size = sizeof info,
+                                      .name = p->name,
+                                      .type = p->type,
+                                      .kind = kind_of_arg(p),
+                                      .is_read_only = p->kind != IP_CL_VALUE && p->is_const,
+                                      .is_constant = p->kind == IP_CL_CONSTANT,
+                                      .size_bytes = p->kind == IP_CL_VALUE ? p->size_bytes : 0 };
+    ip_struct_out(out, &info, "kernel_get_arg_info", "out", &err);
     return ip_cl_say(&err);
 }

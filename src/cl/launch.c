@@ -153,9 +153,10 @@ imgpar_status ip_cl_launch_run(const ip_cl_launch *launch, const ip_cl_target *t
     enqueuing e = { .work = &launch->work };
     ip_cl_report *report = NULL;
     int n_uses = 0;
-    ip_cl_use *uses = ip_alloc_array(k->n_params + 1u, sizeof *uses);
+    ip_cl_use *uses = ip_alloc_array(k->n_params + k->n_filled + 1u, sizeof *uses);
     imgpar_status st = uses ? IMGPAR_OK : ip_fail_memory(err, "launching a kernel");
-    if (!st && k->reports) st = ip_cl_report_new(device, k, &report, err);
+    if (!st && k->reports)
+        st = ip_cl_report_new(device, k, target->queue ? target->queue->print_buffer_bytes : 0, &report, err);
     if (!st) st = ip_cl_bind(launch, report, &e.kernel, uses, &n_uses, err);
     ip_cl_command c = { .queue = target->queue,
                         .name = k->name,
@@ -189,7 +190,21 @@ imgpar_status imgpar_cl_launch(imgpar_cl_queue *q, const imgpar_cl_kernel *k, co
     else if (q->ctx != k->module->ctx)
         ip_fail(&err, IMGPAR_E_ARGUMENT, "%s: the kernel is of another context than the queue", k->name);
     else if (!ip_context_check(q->ctx, &err) && !ip_cl_check_args(k, args, n_args, -1, &err) &&
-             !ip_cl_check_work(k, work, &launch.work, &err))
+             !ip_cl_check_work(k, work, &launch.work, &err) && !ip_cl_check_local(k, args, &launch.work, &err))
         ip_cl_launch_run(&launch, &target, &err);
     return ip_cl_say(&err);
+}
+
+imgpar_status imgpar_cl_module_launch(imgpar_cl_queue *q, imgpar_cl_module *m, const char *name,
+                                      const imgpar_cl_work *work, const imgpar_cl_arg *args, size_t n_args,
+                                      const imgpar_cl_order *order)
+{
+    ip_error err = { .status = IMGPAR_OK };
+    imgpar_cl_kernel *k = NULL;
+    ip_cl_order_begin(order);
+    if (!q || !m || !name)
+        ip_cl_null(&err, "module_launch", !q ? "the queue" : m ? "the name" : "the module");
+    else
+        ip_cl_entry(m, name, &k, &err);
+    return k ? imgpar_cl_launch(q, k, work, args, n_args, order) : ip_cl_say(&err);
 }

@@ -368,6 +368,15 @@ static void print_cheatsheet(void)
             summary[0] = '\0';
         }
     }
+    printf(".fi\n.SH \"in kernels\"\n.nf\n");
+    put_roff(
+        "IMGPAR_GLOBAL(T, name, n);   IMGPAR_CONSTANT(T, name, n);   between functions: memory of the module\n"
+        "IMGPAR_SYMBOL(name), IMGPAR_GROUP, IMGPAR_REPORT             behind the parameters that launches are given\n"
+        "imgpar_random(seed, index)                                   four random words\n"
+        "GROUP:  imgpar_work_group_any(b)  _all  _count  _reduce_add(v)  _reduce_min  _reduce_max  _broadcast(v, i)\n"
+        "        _shuffle(v, i)  _shuffle_up(v, n)  _shuffle_down(v, n)  _shuffle_xor(v, mask)  _size()  _local_id()\n"
+        "        imgpar_sub_group_...  the same, and _ballot(b)  _id();  imgpar_num_sub_groups()\n"
+        "REPORT: imgpar_printf(format, ...)  imgpar_assert(b)  imgpar_check_index(i, n)  imgpar_check_finite(v)\n");
     printf(".fi\n.SH EVERYWHERE\n.nf\n");
     put_roff("X_retain(x), X_release(x)    of queue, event, buffer, module, kernel; NULL is legal\n"
              "every imgpar_status          0 is well; else message() tells why\n"

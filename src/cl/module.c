@@ -58,11 +58,14 @@ static imgpar_status add_sources(ip_str *out, const imgpar_cl_source *source, ip
     return st;
 }
 
-static void add_prelude(ip_str *out, const imgpar_device *device, bool checks)
+static void add_prelude(ip_str *out, const ip_device_facts *facts, bool checks)
 {
-    ip_str_printf(
-        out, "#define IMGPAR_CL 1\n#define IMGPAR_HAS_F64 %d\n#define IMGPAR_HAS_F16 %d\n#define IMGPAR_CHECKED %d\n",
-        device->has_f64 != 0, device->has_f16 != 0, checks);
+    const imgpar_device *info = &facts->info;
+    ip_str_printf(out, "#define IMGPAR_CL 1\n#define IMGPAR_HAS_F64 %d\n#define IMGPAR_HAS_F16 %d\n",
+                  info->has_f64 != 0, info->has_f16 != 0);
+    ip_str_printf(out, "#define IMGPAR_HAS_SUB_GROUPS %d\n#define IMGPAR_HAS_SUB_GROUP_SHUFFLES %d\n",
+                  facts->has_sub_groups, facts->has_sub_group_shuffles);
+    ip_str_printf(out, "#define IMGPAR_CHECKED %d\n", checks);
     ip_str_append(out, ip_shader_text("module"));
 }
 
@@ -71,7 +74,7 @@ static void add_prelude(ip_str *out, const imgpar_device *device, bool checks)
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 /* Drivers list kernels in an order of their own, and one of a binary in another than of a text. */
-static bool sort_names(char *names)
+bool ip_cl_sort_names(char *names)
 {
     size_t n = 0, length = strlen(names);
     char *copy = ip_strdup(names), **list = ip_alloc_array(length + 1, sizeof *list), *rest = NULL;
@@ -94,14 +97,14 @@ static imgpar_status read_kernel_names(imgpar_cl_module *m, ip_error *err)
     if (!code && !m->kernels) return ip_fail_memory(err, "listing kernels");
     if (!code) code = IP_CL(clGetProgramInfo(m->program->program, CL_PROGRAM_KERNEL_NAMES, n, m->kernels, NULL));
     if (code) return ip_cl_fail(err, code, "clGetProgramInfo", NULL);
-    return sort_names(m->kernels) ? IMGPAR_OK : ip_fail_memory(err, "listing kernels");
+    return ip_cl_sort_names(m->kernels) ? IMGPAR_OK : ip_fail_memory(err, "listing kernels");
 }
 
 static imgpar_status compile(imgpar_cl_module *m, ip_device *device, const imgpar_cl_source *source, ip_error *err)
 {
     ip_str options = IP_STR_INIT, whole = IP_STR_INIT, text = IP_STR_INIT;
     imgpar_status st = add_sources(&text, source, err);
-    add_prelude(&whole, &device->facts.info, ip_context_checks(m->ctx));
+    add_prelude(&whole, &device->facts, ip_context_checks(m->ctx));
     ip_str_append(&whole, ip_str_text(&text));
     ip_str_printf(&options, "-cl-kernel-arg-info%s%s", source->options ? " " : "",
                   source->options ? source->options : "");
@@ -112,7 +115,8 @@ static imgpar_status compile(imgpar_cl_module *m, ip_device *device, const imgpa
     ip_str_free(&options);
     ip_str_free(&whole);
     ip_str_free(&text);
-    return st ? st : read_kernel_names(m, err);
+    if (!st) st = read_kernel_names(m, err);
+    return st ? st : ip_cl_symbols_read(m, err);
 }
 
 static imgpar_status make(imgpar_context *ctx, const imgpar_cl_source *given, imgpar_cl_module **out, ip_error *err)
@@ -126,7 +130,10 @@ static imgpar_status make(imgpar_context *ctx, const imgpar_cl_source *given, im
     bool is_empty = (!source.files || !source.files[0]) && (!source.texts || !source.texts[0]);
     if (is_empty) return ip_fail(err, IMGPAR_E_ARGUMENT, "module_new: there are neither files nor texts");
     imgpar_cl_module *m = ip_zalloc(sizeof *m);
-    if (!m) return ip_fail_memory(err, "making a module");
+    if (!m || pthread_mutex_init(&m->lock, NULL)) {
+        ip_free(m);
+        return ip_fail_memory(err, "making a module");
+    }
     atomic_init(&m->refs, 1);
     m->ctx = imgpar_context_retain(ctx);
     ip_cl_alive(ctx, IP_LIVE_MODULES, 1);
@@ -166,6 +173,11 @@ imgpar_cl_module *imgpar_cl_module_retain(imgpar_cl_module *m)
 void imgpar_cl_module_release(imgpar_cl_module *m)
 {
     if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1) return;
+    for (size_t k = 0; k < m->n_entries; k++)
+        ip_cl_kernel_free(m->entries[k]);
+    ip_free(m->entries);
+    ip_cl_symbols_free(m);
+    pthread_mutex_destroy(&m->lock);
     ip_program_release(m->program);
     ip_cl_alive(m->ctx, IP_LIVE_MODULES, -1);
     imgpar_context_release(m->ctx);

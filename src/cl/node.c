@@ -215,6 +215,13 @@ static imgpar_status check_node(imgpar_context *ctx, const imgpar_cl_node *node,
     if (st || is_for_host) return st;
     st = ip_cl_check_args(node->kernel, node->args, node->n_args, (int)node->n_inputs, err);
     if (!st) st = ip_cl_check_work(node->kernel, node->work, work, err);
+    if (!st) st = ip_cl_check_local(node->kernel, node->args, work, err);
+    for (unsigned k = 0; !st && k < node->kernel->n_filled; k++) {
+        const ip_cl_symbol *symbol = node->kernel->params[node->kernel->n_params + k].symbol;
+        if (symbol && !symbol->is_constant)
+            st = ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: has the module's global %s; a node has no state", name,
+                         symbol->name);
+    }
     if (!st && !uses_result(node))
         st = ip_fail(err, IMGPAR_E_ARGUMENT, "%s: no argument is imgpar_cl_arg_result()", node->kernel->name);
     return st;

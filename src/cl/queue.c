@@ -41,6 +41,10 @@ static imgpar_status make(imgpar_context *ctx, const imgpar_cl_queue_options *gi
     imgpar_status st = ip_cl_device(ctx, "queue_new", &device, err);
     if (st) return st;
     if (given && ip_struct_in(&options, given, "queue_new", "options", err)) return err->status;
+    const size_t print_bytes = options.print_buffer_bytes;
+    if (print_bytes && (print_bytes < IP_CL_LEAST_REPORT_BYTES || print_bytes > INT32_MAX))
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "queue_new: print_buffer_bytes=%zu is not %d to %d", print_bytes,
+                       IP_CL_LEAST_REPORT_BYTES, INT32_MAX);
     imgpar_cl_queue *q = ip_zalloc(sizeof *q);
     if (!q || pthread_mutex_init(&q->lock, NULL)) {
         ip_free(q);
@@ -58,6 +62,7 @@ static imgpar_status make(imgpar_context *ctx, const imgpar_cl_queue_options *gi
     q->in_order = !options.out_of_order;
     q->on_print = options.on_print;
     q->user = options.user;
+    q->print_buffer_bytes = print_bytes;
     ip_cl_alive(ctx, IP_LIVE_QUEUES, 1);
     st = open_queue(q, err);
     if (st)

@@ -11,24 +11,35 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { REPORT_INTS = 16384, HEADER_INTS = 3, RECORD_INTS = 8, ARG_INTS = 3 };
-enum { KIND_PRINT, KIND_ASSERT, KIND_INDEX, KIND_FINITE };
-enum { ARG_SIGNED, ARG_UNSIGNED, ARG_FLOAT, ARG_DOUBLE };
+enum { HEADER_INTS = 4, RECORD_INTS = 8, ARG_INTS = 3, MOST_ARGS = 119 };
+enum { KIND_PRINT, KIND_ASSERT, KIND_INDEX, KIND_FINITE, KIND_TEXT };
+enum { ARG_SIGNED, ARG_UNSIGNED, ARG_FLOAT, ARG_DOUBLE, ARG_BOOL, ARG_POINTER, ARG_STRING };
 
 struct ip_cl_report {
     ip_buffer *memory;
+    size_t n_ints;
     char kernel[64];
 };
 
-imgpar_status ip_cl_report_new(ip_device *device, const imgpar_cl_kernel *kernel, ip_cl_report **out, ip_error *err)
+/* The ints of a report as the host has read them; those behind `used` are nobody's. */
+typedef struct report_text {
+    const int32_t *ints;
+    size_t used;
+} report_text;
+
+imgpar_status ip_cl_report_new(ip_device *device, const imgpar_cl_kernel *kernel, size_t size_bytes, ip_cl_report **out,
+                               ip_error *err)
 {
-    static const int32_t header[HEADER_INTS] = { 0, REPORT_INTS, 0 };
+    const size_t n_ints = (size_bytes ? size_bytes : IP_CL_REPORT_BYTES) / sizeof(int32_t);
+    const int32_t header[HEADER_INTS] = { 0, (int32_t)n_ints, 0, 0 };
     ip_cl_report *r = ip_zalloc(sizeof *r);
     if (!r) return ip_fail_memory(err, "launching a kernel");
+    r->n_ints = n_ints;
     strncpy(r->kernel, kernel->name, sizeof r->kernel - 1);
-    imgpar_status st = ip_buffer_new(device, REPORT_INTS * sizeof(int32_t), &r->memory, err);
+    imgpar_status st = ip_buffer_new(device, n_ints * sizeof(int32_t), &r->memory, err);
     if (!st) st = ip_buffer_write(r->memory, 0, header, sizeof header, err);
     if (st)
         ip_cl_report_free(r);
@@ -57,12 +68,14 @@ typedef struct record {
 
 /* The record at *at, which moves behind it; false at the end, and where it is none: a kernel may have written over
  * it. */
-static bool next_record(const int32_t *ints, size_t n, size_t *at, record *out)
+static bool next_record(const report_text *t, size_t *at, record *out)
 {
-    const int32_t *r = ints + *at;
-    if (*at + RECORD_INTS > n || r[6] < 0 || r[6] > 8 || r[7] < 0 || r[7] > REPORT_INTS * 4) return false;
+    if (*at + RECORD_INTS > t->used) return false;
+    const int32_t *r = t->ints + *at;
+    if (r[0] < KIND_PRINT || r[0] > KIND_TEXT || r[6] < 0 || r[6] > MOST_ARGS || r[7] < 0 || (size_t)r[7] / 4 > t->used)
+        return false;
     size_t chars = ((size_t)r[7] + 3) / 4, length = RECORD_INTS + chars + ARG_INTS * (size_t)r[6];
-    if ((size_t)r[1] != length || *at + length > n) return false;
+    if ((size_t)r[1] != length || *at + length > t->used) return false;
     *out = (record){ .kind = r[0],
                      .id = { r[2], r[3], r[4] },
                      .line = r[5],
@@ -86,9 +99,9 @@ static double real_of(const int32_t *arg)
     memcpy(&wide, &bits, sizeof wide);
     switch (arg[0]) {
     case ARG_SIGNED: return (double)(int64_t)bits;
-    case ARG_UNSIGNED: return (double)bits;
     case ARG_FLOAT: return single;
-    default: return wide;
+    case ARG_DOUBLE: return wide;
+    default: return (double)bits;
     }
 }
 
@@ -113,41 +126,88 @@ static int conversion_length(const char *text, int n)
         if (++digits > 6) return 0;
     while (k < n && (text[k] == 'l' || text[k] == 'h'))
         k++;
-    return k < n && text[k] && strchr("diouxXcfFeEgGaA", text[k]) ? k + 1 : 0;
+    return k < n && text[k] && strchr("diouxXcfFeEgGaAsp", text[k]) ? k + 1 : 0;
 }
 
-static void print_arg(ip_str *out, const char *conversion, int length, const int32_t *arg)
+/* Where the string of an argument lies, as a record; false where it had no room. */
+static bool string_of(const report_text *t, const int32_t *arg, record *out)
 {
-    char format[32];
-    int n = 0;
-    char type = conversion[length - 1];
-    for (int k = 0; k < length - 1 && n < 24; k++)
-        if (conversion[k] != 'l' && conversion[k] != 'h') format[n++] = conversion[k];
-    bool is_real = strchr("fFeEgGaA", type) != NULL, is_char = type == 'c';
-    if (!is_real && !is_char) {
-        format[n++] = 'l';
-        format[n++] = 'l';
+    size_t at = (size_t)bits_of(arg);
+    return at >= HEADER_INTS && at < t->used && next_record(t, &at, out) && out->kind == KIND_TEXT;
+}
+
+/* With %s: a string as it is, a bool as a word, anything else as the number it is. */
+static void print_string(ip_str *out, const char *format, const report_text *t, const int32_t *arg)
+{
+    record text;
+    if (arg[0] == ARG_BOOL) {
+        append_formatted(out, format, bits_of(arg) ? "true" : "false");
+    } else if (arg[0] == ARG_STRING && string_of(t, arg, &text)) {
+        char *copy = ip_zalloc((size_t)text.n_chars + 1);
+        if (copy) append_formatted(out, format, (const char *)memcpy(copy, text.chars, (size_t)text.n_chars));
+        if (!copy) out->failed = true;
+        ip_free(copy);
+    } else if (arg[0] == ARG_STRING) {
+        append_formatted(out, format, "(no room)");
+    } else if (arg[0] == ARG_FLOAT || arg[0] == ARG_DOUBLE) {
+        ip_str_printf(out, "%g", real_of(arg));
+    } else {
+        ip_str_printf(out, arg[0] == ARG_POINTER ? "0x%llx" : "%lld", (long long)bits_of(arg));
     }
-    format[n++] = type;
-    format[n] = '\0';
+}
+
+static uint64_t address_of(const report_text *t, const int32_t *arg)
+{
+    record text;
+    if (arg[0] != ARG_STRING) return bits_of(arg);
+    return string_of(t, arg, &text) ? (uint32_t)text.id[0] | (uint64_t)(uint32_t)text.id[1] << 32 : 0;
+}
+
+static void print_number(ip_str *out, const char *format, char type, const report_text *t, const int32_t *arg)
+{
     bool holds_real = arg[0] == ARG_FLOAT || arg[0] == ARG_DOUBLE;
-    int64_t whole = holds_real ? (int64_t)fmin(fmax(real_of(arg), -9e18), 9e18) : (int64_t)bits_of(arg);
-    if (is_real)
+    int64_t whole = holds_real ? (int64_t)fmin(fmax(real_of(arg), -9e18), 9e18) : (int64_t)address_of(t, arg);
+    if (strchr("fFeEgGaA", type))
         append_formatted(out, format, real_of(arg));
-    else if (is_char)
+    else if (type == 'c')
         append_formatted(out, format, (int)whole);
     else
         append_formatted(out, format, (long long)whole);
 }
 
-static void print_record(ip_str *out, const record *r)
+/* Types of arguments tell how wide they are, so letters for that are dropped. */
+static void print_arg(ip_str *out, const char *conversion, int length, const report_text *t, const int32_t *arg)
+{
+    char format[32];
+    int n = 0;
+    char type = conversion[length - 1];
+    format[n++] = '%';
+    if (type == 'p') { /* the same on every host */
+        format[n++] = '#';
+        type = 'x';
+    }
+    for (int k = 1; k < length - 1 && n < 24; k++)
+        if (conversion[k] != 'l' && conversion[k] != 'h') format[n++] = conversion[k];
+    if (strchr("diouxX", type)) {
+        format[n++] = 'l';
+        format[n++] = 'l';
+    }
+    format[n++] = type;
+    format[n] = '\0';
+    if (type == 's')
+        print_string(out, format, t, arg);
+    else
+        print_number(out, format, type, t, arg);
+}
+
+static void print_record(ip_str *out, const report_text *t, const record *r)
 {
     int arg = 0;
     for (int k = 0; k < r->n_chars; k++) {
         int length = r->chars[k] == '%' ? conversion_length(r->chars + k, r->n_chars - k) : 0;
         bool is_percent = r->chars[k] == '%' && k + 1 < r->n_chars && r->chars[k + 1] == '%';
         if (length > 0 && arg < r->n_args) {
-            print_arg(out, r->chars + k, length, r->args + ARG_INTS * arg++);
+            print_arg(out, r->chars + k, length, t, r->args + ARG_INTS * arg++);
             k += length - 1;
             continue;
         }
@@ -182,24 +242,37 @@ static imgpar_status tell_check(const ip_cl_report *report, const record *r, ip_
 /* ---- all of it
  * -------------------------------------------------------------------------------------------------------- */
 
-static imgpar_status deliver(const ip_cl_report *report, const int32_t *ints, void (*print)(void *, const char *),
+/* What had no room is counted, once there is somebody to tell. */
+static void tell_lost(const ip_cl_report *report, const report_text *t, void (*print)(void *, const char *), void *user)
+{
+    char text[192];
+    int32_t lost = t->ints[3];
+    if (lost == 0) return;
+    snprintf(text, sizeof text,
+             "(%lld texts more of %s had no room in %zu bytes; imgpar_cl_queue_options.print_buffer_bytes sets them)\n",
+             (long long)lost, report->kernel, report->n_ints * sizeof(int32_t));
+    print(user, text);
+}
+
+static imgpar_status deliver(const ip_cl_report *report, const report_text *t, void (*print)(void *, const char *),
                              void *user, ip_error *err)
 {
     record r;
     imgpar_status st = IMGPAR_OK;
-    for (size_t at = HEADER_INTS; next_record(ints, REPORT_INTS, &at, &r) && at - HEADER_INTS <= (size_t)ints[0];) {
+    for (size_t at = HEADER_INTS; next_record(t, &at, &r);) {
+        if (r.kind == KIND_TEXT) continue;
         if (r.kind != KIND_PRINT) {
             st = tell_check(report, &r, err);
             continue;
         }
         ip_str line = IP_STR_INIT;
-        print_record(&line, &r);
+        if (print) print_record(&line, t, &r);
         if (print && !line.failed) print(user, ip_str_text(&line));
+        if (line.failed && !st) st = ip_fail_memory(err, "reading a report");
         ip_str_free(&line);
     }
-    if (print && (uint32_t)ints[0] > REPORT_INTS - HEADER_INTS)
-        print(user, "(more was printed than a launch has room for)\n");
-    if (!st && ints[2])
+    if (print) tell_lost(report, t, print, user);
+    if (!st && t->ints[2])
         st = ip_fail(err, IMGPAR_E_CHECK, "%s: a check failed; there was no room to tell which", report->kernel);
     return st;
 }
@@ -210,13 +283,13 @@ imgpar_status ip_cl_report_deliver(ip_cl_report *report, void (*print)(void *use
     int32_t header[HEADER_INTS];
     int32_t *ints = NULL;
     imgpar_status st = ip_buffer_read(report->memory, 0, header, sizeof header, err);
-    if (!st && (header[0] != 0 || header[2] != 0)) { /* most launches have nothing to tell */
-        ints = ip_zalloc(REPORT_INTS * sizeof *ints);
+    if (!st && (header[0] != 0 || header[2] != 0 || header[3] != 0)) { /* most launches have nothing to tell */
         size_t used = (size_t)HEADER_INTS + (uint32_t)header[0];
-        if (used > REPORT_INTS) used = REPORT_INTS;
+        if (used > report->n_ints) used = report->n_ints;
+        ints = ip_alloc_array(used, sizeof *ints);
         st = ints ? ip_buffer_read(report->memory, 0, ints, used * sizeof *ints, err)
                   : ip_fail_memory(err, "reading a report");
-        if (!st) st = deliver(report, ints, print, user, err);
+        if (!st) st = deliver(report, &(report_text){ ints, used }, print, user, err);
     }
     ip_free(ints);
     ip_cl_report_free(report);

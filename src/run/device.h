@@ -32,6 +32,7 @@ typedef struct ip_device_facts {
     int most_items;                /* of a tile: where its halo is dear the group may be that large */
     uint64_t constant_bytes;       /* of __constant memory, where it is faster than __global; else 0 */
     bool has_sub_groups;
+    bool has_sub_group_shuffles;      /* and votes of them, all that cl/ has words for */
     size_t image_width, image_height; /* of the largest 2D image; 0: there are none */
     unsigned texel_channels;          /* bit n: images of n channels (1, 2, 4) exist for all our dtypes */
     unsigned half_channels;           /* the same for f16 */

@@ -241,6 +241,8 @@ imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_
     facts->fills_new_buffers = facts->kind == IP_DEVICE_CPU && !(last && last->forgets);
     facts->wants_loop_hints = facts->kind == IP_DEVICE_CPU && !last;
     facts->has_sub_groups = has_word(info->extensions, "cl_khr_subgroups");
+    facts->has_sub_group_shuffles = facts->has_sub_groups && has_word(info->extensions, "cl_khr_subgroup_shuffle") &&
+                                    has_word(info->extensions, "cl_khr_subgroup_ballot");
 
     const struct class_row *row = &class_rows[facts->kind];
     info->kind = row->name;
