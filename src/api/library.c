@@ -3,6 +3,7 @@
 #include "graph/services.h"
 #include "lang/written.h"
 #include "run/context.h"
+#include "run/kept.h"
 #include "run/value.h"
 
 static const ip_services services = {
@@ -13,6 +14,7 @@ static const ip_services services = {
     .next_file = ip_context_next_file,
     .pin_array = ip_array_pin,
     .retain_value = ip_value_retain,
+    .forget_kept = ip_kept_forget,
     .release_value = ip_value_release,
     .expand_written = ip_written_expand,
 };

@@ -120,6 +120,10 @@ struct imgpar_array {
     imgpar_status status;
     char *message; /* owned; NULL: "" */
 
+    /* among the arrays that keep a value, guarded by the lock of that list (run/kept.h) */
+    imgpar_array *kept_older, *kept_newer;
+    bool is_listed;
+
     imgpar_array *dead_next; /* while being freed: the next one to free */
 };
 

@@ -77,7 +77,7 @@ imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_op
     }
     st = ip_evaluate(arrays[0]->ctx, arrays, n, options, IP_BY_EITHER, values, &err);
     for (size_t k = 0; k < n; k++) {
-        if (!st) ip_array_keep_value(arrays[k], values[k]);
+        if (!st) ip_kept_add(arrays[k], values[k]);
         ip_value_release(values[k]);
     }
     ip_free(values);

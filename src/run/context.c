@@ -218,7 +218,9 @@ static imgpar_status open_device(imgpar_context *ctx, const char *selector, ip_e
 static bool init_locks(imgpar_context *ctx)
 {
     if (pthread_mutex_init(&ctx->lock, NULL) != 0) return false;
-    if (ip_decoded_init(&ctx->decoded)) return true;
+    const bool has_decoded = ip_decoded_init(&ctx->decoded);
+    if (has_decoded && ip_kept_init(&ctx->kept)) return true;
+    if (has_decoded) ip_decoded_clear(&ctx->decoded);
     pthread_mutex_destroy(&ctx->lock);
     return false;
 }
@@ -264,6 +266,7 @@ void imgpar_context_release(imgpar_context *ctx)
     if (!ctx || ip_context_check(ctx, NULL) || atomic_fetch_sub(&ctx->refs, 1) != 1) return;
     ip_plans_clear(&ctx->plans);
     ip_decoded_clear(&ctx->decoded);
+    ip_kept_end(&ctx->kept);
     ip_devices_close(&ctx->devices);
     ip_free(ctx->notice);
     ip_free(ctx->dump);
@@ -344,6 +347,10 @@ imgpar_status imgpar_context_counters(const imgpar_context *ctx, imgpar_counters
         c.decodes = atomic_load(&ctx->decodes);
         c.encodes = atomic_load(&ctx->encodes);
         c.programs_pending = atomic_load(&ctx->programs_pending);
+        c.spills = atomic_load(&ctx->spills);
+        c.fallbacks = atomic_load(&ctx->fallbacks);
+        c.values_moved = atomic_load(&ctx->values_moved);
+        c.bytes_moved = atomic_load(&ctx->bytes_moved);
     }
     for (size_t k = 0; !st && k < ctx->devices.n; k++)
         add_counters(ctx->devices.list[k], &c);

@@ -42,6 +42,7 @@ typedef struct ip_request {
     struct ip_step *step;      /* where its plan is kept (evaluate.h); NULL: nowhere */
     ip_row_taker *taker;       /* where the rows of the one result may go instead; NULL: nowhere */
     bool totals;               /* folds stop at their totals, for ip_evaluation_combine() */
+    bool spills;               /* it is planned to be run kernel by kernel (spill.c) */
     const ip_choices *choices; /* branches that are decided; NULL: nobody looked for any */
 } ip_request;
 
