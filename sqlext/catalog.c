@@ -205,6 +205,7 @@ static int fill_counters(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *r
         { "fallbacks", c.fallbacks },
         { "values_moved", c.values_moved },
         { "bytes_moved", c.bytes_moved },
+        { "values_found", c.values_found },
         { "decodes", c.decodes },
         { "encodes", c.encodes },
         { "bytes_uploaded", c.bytes_uploaded },

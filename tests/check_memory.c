@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { H = 500, W = 611, N = H * W };
 
@@ -275,6 +276,29 @@ START_TEST(the_device_holds_no_more_than_its_limit)
 }
 END_TEST
 
+START_TEST(explain_tells_how_it_fits)
+{
+    static const char *const rows_of[][2] = { { "cumsum($1, axis=0) * 2", "of the device: kernel by kernel" },
+                                              { "median(blur($1, 3), size=5)", "of the device: in strips of rows" },
+                                              { "sum($1 * 2)", "of the device: folded by halves" } };
+    if (!ctx->device) return;
+    give_memory_of_its_own(true);
+    for (size_t k = 0; k < sizeof rows_of / sizeof *rows_of; k++) {
+        imgpar_array *a = new_plane(IMGPAR_F32), *out = imgpar_apply(ctx, rows_of[k][0], &a, 1);
+        for (int is_limited = 0; is_limited < 2; is_limited++) {
+            char *text;
+            limit(is_limited ? "300K" : "0");
+            ck_assert_int_eq(imgpar_array_explain(out, NULL, &text), IMGPAR_OK);
+            ck_assert_msg(!strstr(text, rows_of[k][1]) == !is_limited, "%s", text);
+            ck_assert_msg(!strstr(text, "memory: ") == !is_limited, "%s", text);
+            imgpar_free(text);
+        }
+        imgpar_array_release(out);
+        imgpar_array_release(a);
+    }
+}
+END_TEST
+
 /* Results that are one stage, or a source, and one that shows a part of its stage. */
 START_TEST(several_results_that_do_not_fit_together)
 {
@@ -347,6 +371,61 @@ START_TEST(kept_values_make_room_and_come_back)
     for (int k = 0; k < N_KEPT; k++)
         imgpar_array_release(kept[k]);
     imgpar_array_release(a);
+}
+END_TEST
+
+START_TEST(what_is_asked_for_twice_is_computed_once)
+{
+    char path[] = "memory-kept-XXXXXX.npy";
+    float got[3][2000], mean, again;
+    close(mkstemps(path, 4));
+    ck_assert_int_eq(imgpar_context_set(ctx, "keep", "20K"), IMGPAR_OK);
+    imgpar_array *a = new_array(IMGPAR_F32, 2, (int64_t[]){ 40, 50 }),
+                 *work = imgpar_apply(ctx, "cumsum($1, axis=0)", &a, 1), *total = imgpar_mean(work);
+    const imgpar_options npy = { .struct_size = sizeof npy, .format = "npy" };
+    void *bytes;
+    size_t n;
+    for (int k = 0; k < 2; k++)
+        ck_assert_int_eq(imgpar_array_read(work, got[k], sizeof *got), IMGPAR_OK);
+    ck_assert_uint_eq(counted().evaluations, 1);
+    ck_assert_int_eq(imgpar_save(work, path, NULL), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_encode(work, &npy, &bytes, &n), IMGPAR_OK);
+    imgpar_free(bytes);
+    ck_assert_uint_eq(counted().evaluations, 1);
+    ck_assert_uint_eq(counted().values_found, 3);
+    ck_assert_int_eq(imgpar_array_read(total, &mean, sizeof mean), IMGPAR_OK); /* of what is kept */
+    ck_assert_uint_eq(counted().values_found, 4);
+    double want = 0;
+    for (int k = 0; k < 2000; k++)
+        want += (double)got[0][k] / 2000;
+    ck_assert_double_eq_tol((double)mean, want, 1e-3);
+    ck_assert_mem_eq(got[0], got[1], sizeof *got);
+    imgpar_array *more[3];
+    for (int k = 0; k < 3; k++) { /* 8000 bytes each: the oldest goes */
+        char text[40];
+        snprintf(text, sizeof text, "cumsum($1 + %d, axis=0)", k);
+        more[k] = imgpar_apply(ctx, text, &a, 1);
+        ck_assert_int_eq(imgpar_array_read(more[k], got[2], sizeof *got), IMGPAR_OK);
+    }
+    uint64_t before = counted().evaluations;
+    ck_assert_int_eq(imgpar_array_read(more[2], got[2], sizeof *got), IMGPAR_OK);
+    ck_assert_uint_eq(counted().evaluations, before);
+    ck_assert_int_eq(imgpar_array_read(work, got[2], sizeof *got), IMGPAR_OK);
+    ck_assert_uint_eq(counted().evaluations, before + 1);
+    ck_assert_mem_eq(got[0], got[2], sizeof *got);
+    ck_assert_int_eq(imgpar_context_set(ctx, "keep", "0"), IMGPAR_OK); /* all go */
+    before = counted().evaluations;
+    ck_assert_int_eq(imgpar_array_read(more[2], got[2], sizeof *got), IMGPAR_OK);
+    ck_assert_int_eq(imgpar_array_read(total, &again, sizeof again), IMGPAR_OK);
+    ck_assert_uint_eq(counted().evaluations, before + 2);
+    ck_assert_float_eq(mean, again);
+    ck_assert_int_eq(imgpar_context_set(ctx, "keep", "much"), IMGPAR_E_ARGUMENT);
+    for (int k = 0; k < 3; k++)
+        imgpar_array_release(more[k]);
+    imgpar_array_release(total);
+    imgpar_array_release(work);
+    imgpar_array_release(a);
+    unlink(path);
 }
 END_TEST
 
@@ -480,8 +559,10 @@ int main(void)
     tcase_add_loop_test(c, what_does_not_fit_is_the_same, 0, N_ROWS);
     tcase_add_loop_test(c, what_does_not_fit_is_right, 0, 2);
     tcase_add_test(c, the_device_holds_no_more_than_its_limit);
+    tcase_add_test(c, explain_tells_how_it_fits);
     tcase_add_loop_test(c, several_results_that_do_not_fit_together, 0, 2);
     tcase_add_loop_test(c, kept_values_make_room_and_come_back, 0, 2);
+    tcase_add_test(c, what_is_asked_for_twice_is_computed_once);
     tcase_add_test(c, a_line_longer_than_the_device_is_sorted_by_the_interpreter);
     tcase_add_test(c, what_no_cut_makes_small_enough_is_told);
     tcase_add_loop_test(c, any_call_may_fail_kernel_by_kernel, 0, 2);

@@ -46,7 +46,7 @@ struct imgpar_context {
     ip_decoded decoded; /* sources that were decoded last */
     ip_kept kept;       /* arrays that keep their values */
     ip_plans plans;     /* of the graphs that were met last; guarded by lock */
-    atomic_ullong spills, fallbacks, values_moved, bytes_moved;
+    atomic_ullong spills, fallbacks, values_moved, bytes_moved, values_found;
     atomic_ullong evaluations, decodes, encodes, files, programs_pending;
     atomic_llong live[IP_N_LIVE];
 };

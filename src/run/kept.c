@@ -24,6 +24,8 @@ static void link_newest(ip_kept *kept, imgpar_array *a)
 
 static void unlink_array(ip_kept *kept, imgpar_array *a)
 {
+    kept->bytes -= a->offered_bytes;
+    a->offered_bytes = 0;
     *(a->kept_newer ? &a->kept_newer->kept_older : &kept->newest) = a->kept_older;
     *(a->kept_older ? &a->kept_older->kept_newer : &kept->oldest) = a->kept_newer;
     a->is_listed = false;
@@ -35,7 +37,63 @@ void ip_kept_add(imgpar_array *a, ip_value *value)
     ip_array_keep_value(a, value);
     pthread_mutex_lock(&kept->lock);
     if (!a->is_listed) link_newest(kept, a);
+    kept->bytes -= a->offered_bytes; /* it was asked for by now */
+    a->offered_bytes = 0;
     pthread_mutex_unlock(&kept->lock);
+}
+
+/* Values that were offered go, the oldest first, until they fit. The list is locked. */
+static void drop_offered(ip_kept *kept)
+{
+    imgpar_array *newer;
+    for (imgpar_array *a = kept->oldest; a && kept->bytes > kept->max_bytes; a = newer) {
+        newer = a->kept_newer;
+        if (a->offered_bytes == 0) continue;
+        pthread_mutex_lock(&a->lock);
+        ip_value *value = a->n_users == 0 ? a->value : NULL; /* else evaluations rely on it */
+        if (value) a->value = NULL;
+        pthread_mutex_unlock(&a->lock);
+        if (value) unlink_array(kept, a);
+        ip_value_release(value);
+    }
+}
+
+bool ip_kept_takes(imgpar_context *ctx, uint64_t n)
+{
+    pthread_mutex_lock(&ctx->kept.lock);
+    const bool takes = n > 0 && n <= ctx->kept.max_bytes;
+    pthread_mutex_unlock(&ctx->kept.lock);
+    return takes;
+}
+
+void ip_kept_offer(imgpar_array *a, ip_value *value)
+{
+    ip_kept *kept = &a->ctx->kept;
+    if (!ip_kept_takes(a->ctx, value->size_bytes)) return;
+    pthread_mutex_lock(&kept->lock);
+    if (!a->is_listed) {
+        ip_array_keep_value(a, value);
+        link_newest(kept, a);
+        a->offered_bytes = value->size_bytes;
+        kept->bytes += value->size_bytes;
+        drop_offered(kept);
+    }
+    pthread_mutex_unlock(&kept->lock);
+}
+
+void ip_kept_limit(ip_kept *kept, uint64_t n)
+{
+    pthread_mutex_lock(&kept->lock);
+    kept->max_bytes = n;
+    drop_offered(kept);
+    pthread_mutex_unlock(&kept->lock);
+}
+
+ip_value *ip_kept_find(imgpar_array *a)
+{
+    ip_value *value = ip_array_pin(a);
+    if (value && a->op->lower) atomic_fetch_add(&a->ctx->values_found, 1);
+    return value;
 }
 
 void ip_kept_forget(imgpar_array *a)

@@ -488,6 +488,24 @@ static imgpar_status run(evaluation *e, const ip_request *q, ip_value **values, 
     return st || (rows > 0 && q->taker->has_begun) ? st : run_to_values(e, q, values, err);
 }
 
+imgpar_status ip_evaluation_explain_memory(imgpar_context *ctx, const ip_request *q, ip_str *out, ip_error *err)
+{
+    evaluation *e = NULL;
+    imgpar_status st = ip_evaluation_new(ctx, ctx->device, q, &e, err);
+    if (st) return st;
+    ip_evaluation_want(e, 0, 1);
+    const uint64_t bytes = e->plan->n_kernels == 0 ? 0 : ip_evaluation_bytes(e),
+                   left = ip_device_budget_left(ctx->device);
+    if (bytes > left)
+        ip_str_printf(out, "memory: %llu kB at once are more than the %llu kB of the device: %s",
+                      (unsigned long long)(bytes >> 10), (unsigned long long)(left >> 10),
+                      folds_in_parts(e)      ? "folded by halves, and if these do not fit kernel by kernel"
+                      : fits_cheap_strips(e) ? "in strips of rows"
+                                             : "kernel by kernel, what is between them in host memory");
+    ip_evaluation_free(e);
+    return IMGPAR_OK;
+}
+
 imgpar_status ip_evaluation_run(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
 {
     imgpar_status st = ip_evaluation_check_device(e, e->runner.device, err);
