@@ -263,6 +263,7 @@ static imgpar_status run_box(spilling *s, const ip_kernel *k, const ip_region *r
         st = bind_input(s, k, k->inputs[i], r, err);
     for (int i = 0; !st && i < k->n_outputs; i++)
         st = bind_output(s, k->outputs[i], r, err);
+    if (!st && s->e->plan->ir->failed) st = ip_fail_memory(err, "planning a box"); /* demand walks expressions */
     if (!st) st = ip_kernel_run(&s->e->runner, s->e->plan, k, s->e->bindings, r, err);
     for (int i = 0; !st && i < k->n_outputs; i++)
         st = download(s, k->outputs[i], err);
@@ -365,8 +366,9 @@ static imgpar_status run_plan(spilling *s, ip_value **values, ip_error *err)
     s->held = ip_zalloc(n * sizeof *s->held);
     s->has_total = ip_zalloc(n * sizeof *s->has_total);
     s->most = ip_host_memory() / 2;
-    imgpar_status st = s->held && s->has_total && !e->plan->ir->failed ? IMGPAR_OK : ip_fail_memory(err, "evaluating");
+    imgpar_status st = s->held && s->has_total ? IMGPAR_OK : ip_fail_memory(err, "evaluating");
     if (!st) ip_evaluation_want(e, 0, 1);
+    if (!st && e->plan->ir->failed) st = ip_fail_memory(err, "planning a run");
     for (int k = 0; !st && k < e->plan->n_kernels; k++)
         st = run_kernel(s, k, err);
     for (int k = 0; !st && k < e->plan->n_outputs; k++)
