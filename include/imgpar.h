@@ -241,8 +241,9 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * (bytes on each device, suffixes K M G; 0: 3/4 of its memory, on CPUs at most half of
  * the host's; on ref, half of the host's; what does not fit is computed in pieces, with
  * what is between them in host memory, and else by the interpreter), "keep" (bytes that
- * values may take, 0 unless it is set, which imgpar_array_read(), imgpar_save() and imgpar_encode() keep with their
- * arrays as imgpar_eval() does, so that what is asked for again is not computed again; the oldest ones go), "placement" (which of several devices
+ * values may take, 0 unless it is set, which imgpar_array_read(), imgpar_save() and
+ * imgpar_encode() keep with their arrays as imgpar_eval() does, so that what is asked for
+ * again is not computed again; the oldest ones go), "placement" (which of several devices
  * works: auto, by measured speed; a device's number, from 0; or weights such as
  * 2:1, one for each device, by which whatever can be cut is cut, sums of floats
  * included: their last bits follow the weights), "blas" (who

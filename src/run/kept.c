@@ -105,7 +105,7 @@ void ip_kept_forget(imgpar_array *a)
     pthread_mutex_unlock(&kept->lock);
 }
 
-/* The same elements in host memory; NULL: v has to stay, since others use it, it is elsewhere, or there is no memory. */
+/* The same elements in host memory; NULL: v stays, since others use it, it is elsewhere, or there is no memory. */
 static ip_value *moved(ip_value *v, const ip_device *device)
 {
     ip_error ignored = { IMGPAR_OK, "" };

@@ -8,10 +8,10 @@
  * first; whoever reads them next brings them back, whole or in the boxes that it needs. They are replaced rather than
  * changed, under the lock of their array: who holds a value may rely on where it is.
  *
- * imgpar_eval() keeps what it computes. So do read, save and encode up to the setting "keep", bytes in all: a value that
- * is asked for again, or that another one is made of, is then found, not computed. Over it the oldest of these values
- * goes, to be computed again if it must. It is 0 unless it was set: who reads frame after frame into memory of his own
- * would pay for a copy of each.
+ * imgpar_eval() keeps what it computes. So do read, save and encode up to the setting "keep", bytes in all: a value
+ * that is asked for again, or that another one is made of, is then found, not computed. Over it the oldest of these
+ * values goes, to be computed again if it must. It is 0 unless it was set: who reads frame after frame into memory of
+ * his own would pay for a copy of each.
  */
 #ifndef IP_RUN_KEPT_H
 #define IP_RUN_KEPT_H
