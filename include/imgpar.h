@@ -239,7 +239,11 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * that are held at once: of a file whose rows are read as they are needed those few, else, and
  * of imgpar_open_memory() always, all of them), "mem_limit"
  * (bytes on each device, suffixes K M G; 0: 3/4 of its memory, on CPUs at most half of
- * the host's; on ref, half of the host's), "placement" (which of several devices
+ * the host's; on ref, half of the host's; what does not fit is computed in pieces, with
+ * what is between them in host memory, and else by the interpreter), "keep" (bytes that
+ * values may take, 0 unless it is set, which imgpar_array_read(), imgpar_save() and
+ * imgpar_encode() keep with their arrays as imgpar_eval() does, so that what is asked for
+ * again is not computed again; the oldest ones go), "placement" (which of several devices
  * works: auto, by measured speed; a device's number, from 0; or weights such as
  * 2:1, one for each device, by which whatever can be cut is cut, sums of floats
  * included: their last bits follow the weights), "blas" (who
@@ -296,6 +300,10 @@ typedef struct imgpar_counters {
     /* By kernels: the boxes of their inputs that they need, the boxes that they make. */
     uint64_t bytes_read, bytes_written;
     uint64_t programs_pending; /* programs that were left to imgpar_compile_pending() */
+    /* Where a device had no room: evaluations that ran kernel by kernel, what is between them in host memory; those
+     * that the interpreter ran in its place; kept values that were moved to host memory, and their bytes. */
+    uint64_t spills, fallbacks, values_moved, bytes_moved;
+    uint64_t values_found; /* kept values that were asked for again, or that a plan was made of */
 } imgpar_counters;
 /* Fills *out; all 0 where ctx is NULL, which is IMGPAR_E_ARGUMENT, or of a parent process, IMGPAR_E_DEVICE_LOST. */
 IMGPAR_API imgpar_status imgpar_context_counters(const imgpar_context *ctx, imgpar_counters *out);

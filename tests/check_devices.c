@@ -707,10 +707,13 @@ START_TEST(what_one_device_has_no_room_for_another_does)
     check_batch();
     ip_device_limit(ctx->devices.list[0], 256);
     imgpar_array *image = image_of(ctx, 300, 300), *a = apply(twice_text, image);
-    ck_assert_int_eq(imgpar_array_eval(a, NULL), IMGPAR_E_DEVICE_MEMORY);
+    check_cross_twice(300, 300); /* nor the interpreter, where no device has */
+    imgpar_counters c = { .struct_size = sizeof c };
+    imgpar_context_counters(ctx, &c);
+    ck_assert_uint_ge(c.fallbacks, 1);
+    ck_assert_int_eq(imgpar_array_eval(a, NULL), IMGPAR_OK);
     ip_device_limit(ctx->devices.list[0], 0);
     ip_device_limit(ctx->devices.list[1], 0);
-    ck_assert_int_eq(imgpar_array_eval(a, NULL), IMGPAR_OK);
     imgpar_array_release(a);
     imgpar_array_release(image);
 }
@@ -748,9 +751,9 @@ START_TEST(a_file_that_one_device_begins_another_ends)
         a = apply("cast($1, f32)", image);
         for (size_t device = 0; device < 2; device++)
             ip_device_limit(ctx->devices.list[device], limits[k][device]);
-        const imgpar_status st = imgpar_save(a, path, &options);
-        ck_assert_int_eq(st, limits[k][0] && limits[k][1] ? IMGPAR_E_DEVICE_MEMORY : IMGPAR_OK);
-        void *bytes = file_bytes(path, &n); /* the one before, where nobody had room */
+        unlink(path);
+        ck_assert_msg(imgpar_save(a, path, &options) == IMGPAR_OK, "%s", imgpar_array_message(a));
+        void *bytes = file_bytes(path, &n); /* of the interpreter, where no device had room */
         ck_assert_uint_eq(n, n_whole);
         ck_assert_mem_eq(bytes, whole, n);
         free(bytes);

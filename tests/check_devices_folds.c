@@ -417,8 +417,10 @@ START_TEST(what_does_not_fit_is_folded_by_halves)
     for (size_t k = 0; k < 2; k++)
         ip_device_limit(ctx->devices.list[k], 200); /* no row does */
     imgpar_array *again = apply("sum($1 + 1)", image);
-    ck_assert_int_eq(imgpar_array_eval(again, NULL), IMGPAR_E_DEVICE_MEMORY);
-    ck_assert_msg(strstr(imgpar_array_message(again), "sum: needs more than the"), "%s", imgpar_array_message(again));
+    sum = 0;
+    for (int64_t i = 0; i < size[0] * size[1]; i++)
+        sum += level(i) + 1;
+    ck_assert_int_eq(integer_of(again), sum); /* the interpreter's */
     imgpar_array *const every[] = { image, total, levels, stencil, floats_too, again };
     for (size_t k = 0; k < sizeof every / sizeof *every; k++)
         imgpar_array_release(every[k]);

@@ -3,6 +3,7 @@
 #include "graph/services.h"
 #include "lang/written.h"
 #include "run/context.h"
+#include "run/kept.h"
 #include "run/value.h"
 
 static const ip_services services = {
@@ -11,8 +12,9 @@ static const ip_services services = {
     .check_context = ip_context_check,
     .max_pixels = ip_context_max_pixels,
     .next_file = ip_context_next_file,
-    .pin_array = ip_array_pin,
+    .pin_array = ip_kept_find,
     .retain_value = ip_value_retain,
+    .forget_kept = ip_kept_forget,
     .release_value = ip_value_release,
     .expand_written = ip_written_expand,
 };

@@ -18,19 +18,23 @@ static ip_region hull(const ip_region *a, const ip_region *b)
                         ip_max(a->y1, b->y1), ip_min(a->x0, b->x0), ip_max(a->x1, b->x1) };
 }
 
+/* A recurrence walks its lines whole. */
+static ip_region with_whole_lines(const ip_stage *scan, const ip_region *r)
+{
+    ip_region all = *r;
+    int64_t *const ends[3][2] = { { &all.z0, &all.z1 }, { &all.y0, &all.y1 }, { &all.x0, &all.x1 } };
+    if (scan->axis < 3) {
+        *ends[scan->axis][0] = 0;
+        *ends[scan->axis][1] = scan->dims[scan->axis];
+    }
+    return all;
+}
+
 static void need(const ip_bounds *b, const ip_stage *s, const ip_region *r)
 {
     if (ip_region_is_empty(r)) return;
-    ip_region all = *r;
-    if (s->kind == IP_STAGE_SCAN) { /* its lines are walked whole */
-        int64_t *const ends[3][2] = { { &all.z0, &all.z1 }, { &all.y0, &all.y1 }, { &all.x0, &all.x1 } };
-        if (s->axis < 3) {
-            *ends[s->axis][0] = 0;
-            *ends[s->axis][1] = s->dims[s->axis];
-        }
-        r = &all;
-    }
-    b->needed[s->id] = hull(&b->needed[s->id], r);
+    const ip_region all = s->kind == IP_STAGE_SCAN ? with_whole_lines(s, r) : *r;
+    b->needed[s->id] = hull(&b->needed[s->id], &all);
     b->is_needed[s->id] = true;
 }
 
@@ -62,6 +66,19 @@ static bool wraps_kept_rows(const ip_kernel *k)
             k->placed[i].pad_border == IMGPAR_BORDER_WRAP)
             return true;
     return false;
+}
+
+void ip_kernel_widen(const ip_kernel *k, ip_region *r)
+{
+    const ip_opaque *o = ip_kernel_opaque(k);
+    if (ip_region_is_empty(r)) return;
+    if (o) o->kind->widen(o, r);
+    if (wraps_kept_rows(k)) {
+        r->x0 = 0;
+        r->x1 = k->domain[2];
+    }
+    for (int i = 0; i < k->n_outputs; i++)
+        if (k->outputs[i]->kind == IP_STAGE_SCAN) *r = with_whole_lines(k->outputs[i], r);
 }
 
 void ip_bounds_infer(const ip_bounds *b)

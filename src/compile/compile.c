@@ -22,12 +22,42 @@ static void store_total(ip_ir *ir, ip_stage *s)
     s->hi = s->finish->hi;
 }
 
+static ip_expr *put_total(ip_ir *ir, ip_expr *x, void *user)
+{
+    return x->op == IP_X_ACC ? ip_table_at(ir, user, ip_x_int(ir, IMGPAR_I32, 0)) : x;
+}
+
+/* A reduction becomes one that stores its total, and a map of one element behind it that takes the last step, so that
+ * the total may be put together of parts: run/spill.c. */
+static void part_from_total(ip_ir *ir, ip_stage *s)
+{
+    ip_stage *total = ip_stage_new(ir, IP_STAGE_REDUCE, s->dtype, s->dims, s->node);
+    if (!total) return;
+    const int id = total->id;
+    *total = *s;
+    total->id = id;
+    total->is_output = false;
+    store_total(ir, total);
+    ip_stage_move(ir, total, s->id);
+    s->kind = IP_STAGE_MAP;
+    s->body = ip_x_map(ir, s->finish, put_total, total);
+    s->finish = s->init = s->combine = s->least_place = NULL;
+    memcpy(s->over, s->dims, sizeof s->over);
+}
+
+static void part_totals(ip_ir *ir)
+{
+    for (int k = 0; k < ir->n_stages && !ir->failed; k++)
+        if (ir->stages[k]->kind == IP_STAGE_REDUCE) part_from_total(ir, ir->stages[k++]);
+}
+
 static imgpar_status pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
                                 ip_error *err)
 {
     imgpar_status st = ip_pass_lower(plan, options, arrays, n, err);
     for (int k = 0; !st && options->totals && k < plan->n_outputs; k++)
         store_total(plan->ir, plan->outputs[k]);
+    if (!st && options->spills) part_totals(plan->ir);
     return st;
 }
 

@@ -69,14 +69,7 @@ static ip_expr *put_element(ip_ir *ir, ip_expr *x, void *user)
 static ip_stage *new_before(ip_ir *ir, const ip_stage *reader, const int64_t dims[4])
 {
     ip_stage *made = ip_stage_new(ir, IP_STAGE_MAP, reader->dtype, dims, reader->node);
-    if (!made) return NULL;
-    const int place = reader->id;
-    for (int k = made->id; k > place; k--) {
-        ir->stages[k] = ir->stages[k - 1];
-        ir->stages[k]->id = k;
-    }
-    ir->stages[place] = made;
-    made->id = place;
+    if (made) ip_stage_move(ir, made, reader->id);
     return made;
 }
 

@@ -327,6 +327,7 @@ typedef struct ip_compile_options {
     bool fuse;
     bool keep_stages; /* no inlining at all: for the reference interpreter */
     bool totals;      /* folds that are asked for store their totals: run/totals.c, Note [Totals] */
+    bool spills;      /* every fold stores its total, of which a stage behind it makes its result: run/spill.c */
     bool is_step;     /* of a loop: it runs again and again, and reads what it made before */
     /* of a loop, taken at once: one step reads at placeholders[k] what the one before it made of arrays[k]; 0, 1:
      * one */
@@ -398,6 +399,10 @@ typedef struct ip_traffic {
     uint64_t read, written;
 } ip_traffic;
 ip_traffic ip_kernel_traffic(const ip_plan *plan, const ip_kernel *kernel, const ip_region *region);
+
+/* Grows a region of what kernel makes to one that it can make: whole lines of a recurrence, whole rows that wrap
+ * around, what a hand-written kernel asks for. */
+void ip_kernel_widen(const ip_kernel *kernel, ip_region *region);
 
 /* Bounds inference (bounds.c): from what is wanted of the results backwards, what is needed of every stage. */
 typedef struct ip_bounds {

@@ -399,15 +399,8 @@ static ip_stage *right_of(making *m, ip_expr *const *products, int n, int64_t k)
 /* The stages from `from` on, which were made last, before place. */
 static void move_before(ip_ir *ir, int from, int place)
 {
-    for (int made = from; made < ir->n_stages; made++, place++) {
-        ip_stage *s = ir->stages[made];
-        for (int k = made; k > place; k--) {
-            ir->stages[k] = ir->stages[k - 1];
-            ir->stages[k]->id = k;
-        }
-        ir->stages[place] = s;
-        s->id = place;
-    }
+    for (int made = from; made < ir->n_stages; made++, place++)
+        ip_stage_move(ir, ir->stages[made], place);
 }
 
 /* Whether as much is read as there is, about: all of it is made, where a view by itself would make what it shows. */

@@ -183,6 +183,7 @@ IMGPAR_API imgpar_array *imgpar_array_retain(imgpar_array *a)
 IMGPAR_API void imgpar_array_release(imgpar_array *a)
 {
     if (!a || a == &no_memory || atomic_fetch_sub(&a->handles, 1) != 1) return;
+    if (a->ctx) ip_services_get()->forget_kept(a);
     pthread_mutex_lock(&a->lock);
     struct ip_value *value = a->n_users == 0 ? a->value : NULL; /* else the last of those gives it up */
     if (value) a->value = NULL;

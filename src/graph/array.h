@@ -120,6 +120,11 @@ struct imgpar_array {
     imgpar_status status;
     char *message; /* owned; NULL: "" */
 
+    /* among the arrays that keep a value, guarded by the lock of that list (run/kept.h) */
+    imgpar_array *kept_older, *kept_newer;
+    bool is_listed;
+    uint64_t offered_bytes; /* of a value that may go when others need its room; 0: it may not */
+
     imgpar_array *dead_next; /* while being freed: the next one to free */
 };
 

@@ -26,6 +26,8 @@ typedef struct ip_services {
     /* The value that the array keeps, retained; NULL: none. */
     struct ip_value *(*pin_array)(imgpar_array *a);
     struct ip_value *(*retain_value)(struct ip_value *value);
+    /* An array has no handles any more, so it is not one of those that keep their values. */
+    void (*forget_kept)(imgpar_array *a);
     void (*release_value)(struct ip_value *value); /* NULL is legal */
     /* lang/: what a row of ops/written.def gives for that call */
     imgpar_array *(*expand_written)(const imgpar_array *call);

@@ -80,6 +80,16 @@ ip_stage *ip_stage_new(ip_ir *ir, ip_stage_kind kind, imgpar_dtype dtype, const 
     return s;
 }
 
+void ip_stage_move(ip_ir *ir, ip_stage *s, int place)
+{
+    for (int k = s->id; k > place; k--) {
+        ir->stages[k] = ir->stages[k - 1];
+        ir->stages[k]->id = k;
+    }
+    ir->stages[place] = s;
+    s->id = place;
+}
+
 ip_stage *ip_stage_table(ip_ir *ir, imgpar_dtype dtype, int64_t n, const void *data)
 {
     const int64_t dims[4] = { 1, 1, n, 1 };

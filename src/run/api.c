@@ -77,7 +77,7 @@ imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_op
     }
     st = ip_evaluate(arrays[0]->ctx, arrays, n, options, IP_BY_EITHER, values, &err);
     for (size_t k = 0; k < n; k++) {
-        if (!st) ip_array_keep_value(arrays[k], values[k]);
+        if (!st) ip_kept_add(arrays[k], values[k]);
         ip_value_release(values[k]);
     }
     ip_free(values);
@@ -91,11 +91,27 @@ static size_t array_bytes(const imgpar_array *a)
     return (size_t)ip_type_count(&a->type) * ip_dtype(a->type.dtype)->size_bytes;
 }
 
-/* The value that a keeps, or a computed one: new in *value. */
+/* The value that a keeps, or a computed one, which it may keep from then on: new in *value. */
 static imgpar_status value_of(imgpar_array *a, const imgpar_options *options, ip_value **value, ip_error *err)
 {
-    *value = ip_array_pin(a);
-    return *value ? IMGPAR_OK : ip_evaluate(a->ctx, &a, 1, options, IP_BY_EITHER, value, err);
+    *value = ip_kept_find(a);
+    if (*value) return IMGPAR_OK;
+    const imgpar_status st = ip_evaluate(a->ctx, &a, 1, options, IP_BY_EITHER, value, err);
+    if (!st) ip_kept_offer(a, *value);
+    return st;
+}
+
+/* Whether what is computed of a is found by whoever asks for it next. */
+static bool is_to_be_kept(imgpar_array *a) { return ip_array_has_value(a) || ip_kept_takes(a->ctx, array_bytes(a)); }
+
+/* The elements of a in dst. */
+static imgpar_status read_elements(imgpar_array *a, void *dst, const imgpar_options *options, ip_error *err)
+{
+    ip_value *value = NULL; /* found below, as long as it is held here */
+    imgpar_status st = is_to_be_kept(a) ? value_of(a, options, &value, err) : IMGPAR_OK;
+    if (!st) st = ip_evaluate_into(a->ctx, a, dst, options, IP_BY_EITHER, err);
+    ip_value_release(value);
+    return st;
 }
 
 /* A value's elements in host memory, to be read until ip_buffer_unmap(value->buffer, *mapped). */
@@ -125,7 +141,7 @@ imgpar_status imgpar_array_read_with(imgpar_array *a, void *dst, size_t bytes, c
     else if (bytes != array_bytes(a))
         ip_fail(&err, IMGPAR_E_ARGUMENT, "read: the array has %zu bytes, the destination %zu", array_bytes(a), bytes);
     else
-        ip_evaluate_into(a->ctx, a, dst, options, IP_BY_EITHER, &err);
+        read_elements(a, dst, options, &err);
     return err.status ? failed(&a, 1, &err) : succeeded(&a, 1);
 }
 
@@ -403,8 +419,9 @@ imgpar_status imgpar_save(imgpar_array *a, const char *path, const imgpar_option
     if (know_options("save", &options, &known, &err)) return failed(&a, 1, &err);
     target t = { .path = path, .options = options };
     st = path ? ip_check_save(a, path, options, &t.format, &err) : ip_fail(&err, IMGPAR_E_ARGUMENT, "save: no path");
-    ip_value *value = ip_array_pin(a);
+    ip_value *value = NULL;
     if (!st) ip_progress_expect(options, encode_work(a));
+    if (!st && is_to_be_kept(a)) st = value_of(a, options, &value, &err);
     if (!st && !value) st = compute_or_stream(a, &t, &value, &err);
     if (!st && value) st = write_value(a, value, &t, &err);
     ip_value_release(value);

@@ -68,6 +68,7 @@ static const struct setting {
     { "check", "IMGPAR_CHECK", "0 or 1 is expected" },
     { "max_pixels", "IMGPAR_MAX_PIXELS", "a number above 0 is expected, or one with K, M or G" },
     { "mem_limit", "IMGPAR_MEM_LIMIT", "a number of bytes is expected, or one with K, M or G" },
+    { "keep", "IMGPAR_KEEP", "a number of bytes is expected, or one with K, M or G" },
     { "placement", "IMGPAR_PLACEMENT",
       "auto is expected, the number of a device, from 0, or weights such as 2:1, one for each device" },
     { "tier", "IMGPAR_TIER", "one of auto|interpret|kernels is expected" },
@@ -130,6 +131,8 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
         ctx->mem_limit = n;
         for (size_t k = 0; k < ctx->devices.n; k++)
             ip_device_limit(ctx->devices.list[k], n);
+    } else if (strcmp(name, "keep") == 0 && parse_size(value, &n)) {
+        ip_kept_limit(&ctx->kept, n);
     } else if (strcmp(name, "placement") == 0) {
         if (!ip_devices_place(&ctx->devices, value)) st = IMGPAR_E_ARGUMENT;
     } else if (strcmp(name, "blas") == 0 && ip_blas_find(value, &blas)) {
@@ -218,7 +221,9 @@ static imgpar_status open_device(imgpar_context *ctx, const char *selector, ip_e
 static bool init_locks(imgpar_context *ctx)
 {
     if (pthread_mutex_init(&ctx->lock, NULL) != 0) return false;
-    if (ip_decoded_init(&ctx->decoded)) return true;
+    const bool has_decoded = ip_decoded_init(&ctx->decoded);
+    if (has_decoded && ip_kept_init(&ctx->kept)) return true;
+    if (has_decoded) ip_decoded_clear(&ctx->decoded);
     pthread_mutex_destroy(&ctx->lock);
     return false;
 }
@@ -264,6 +269,7 @@ void imgpar_context_release(imgpar_context *ctx)
     if (!ctx || ip_context_check(ctx, NULL) || atomic_fetch_sub(&ctx->refs, 1) != 1) return;
     ip_plans_clear(&ctx->plans);
     ip_decoded_clear(&ctx->decoded);
+    ip_kept_end(&ctx->kept);
     ip_devices_close(&ctx->devices);
     ip_free(ctx->notice);
     ip_free(ctx->dump);
@@ -344,6 +350,11 @@ imgpar_status imgpar_context_counters(const imgpar_context *ctx, imgpar_counters
         c.decodes = atomic_load(&ctx->decodes);
         c.encodes = atomic_load(&ctx->encodes);
         c.programs_pending = atomic_load(&ctx->programs_pending);
+        c.spills = atomic_load(&ctx->spills);
+        c.fallbacks = atomic_load(&ctx->fallbacks);
+        c.values_moved = atomic_load(&ctx->values_moved);
+        c.bytes_moved = atomic_load(&ctx->bytes_moved);
+        c.values_found = atomic_load(&ctx->values_found);
     }
     for (size_t k = 0; !st && k < ctx->devices.n; k++)
         add_counters(ctx->devices.list[k], &c);

@@ -7,6 +7,7 @@
 #include "run/blas.h"
 #include "run/decoded.h"
 #include "run/devices.h"
+#include "run/kept.h"
 #include "run/plans.h"
 
 #include <pthread.h>
@@ -43,7 +44,9 @@ struct imgpar_context {
     uint64_t max_pixels;
     uint64_t mem_limit; /* 0: the device's own */
     ip_decoded decoded; /* sources that were decoded last */
+    ip_kept kept;       /* arrays that keep their values */
     ip_plans plans;     /* of the graphs that were met last; guarded by lock */
+    atomic_ullong spills, fallbacks, values_moved, bytes_moved, values_found;
     atomic_ullong evaluations, decodes, encodes, files, programs_pending;
     atomic_llong live[IP_N_LIVE];
 };

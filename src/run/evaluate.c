@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/integers.h"
+#include "run/boxes.h"
 #include "run/branches.h"
 #include "run/held.h"
 #include "run/opaque.h"
@@ -85,7 +86,19 @@ imgpar_status ip_evaluation_source(evaluation *e, const ip_stage *s, ip_value **
     return IMGPAR_OK;
 }
 
-/* What is needed of a source in the device's memory: whole planes, whole rows of one plane, or everything. */
+/* A box of a source, which is in host memory or on another device. */
+static imgpar_status upload_box(ip_value *v, const ip_stage *s, const ip_region *box, ip_device *device,
+                                ip_buffer **out, ip_error *err)
+{
+    const ip_region all = ip_region_whole(s->dims);
+    void *mapped = NULL;
+    imgpar_status st = v->host ? IMGPAR_OK : ip_buffer_map(v->buffer, &mapped, err);
+    if (!st) st = ip_box_upload(device, v->host ? v->host : mapped, &all, box, s, out, err);
+    if (mapped) ip_buffer_unmap(v->buffer, mapped);
+    return st;
+}
+
+/* What is needed of a source in the device's memory: its box, or everything. */
 imgpar_status ip_evaluation_bind_source(evaluation *e, const ip_stage *s, ip_error *err)
 {
     ip_binding *b = &e->bindings[s->id];
@@ -97,36 +110,23 @@ imgpar_status ip_evaluation_bind_source(evaluation *e, const ip_stage *s, ip_err
     st = ip_evaluation_source(e, s, &v, err);
     if (st) return st;
     double start = ip_now_ms();
-    ip_region r = ip_region_whole(s->dims);
-    const ip_region *n = &e->needed[s->id];
+    const ip_region all = ip_region_whole(s->dims), *n = &e->needed[s->id];
     bool uploads = !(v->host && ip_device_shares(device, v->host)) && !ip_value_is_on_device(v, device);
-    bool is_volume = s->dims[0] > 1;
-    int64_t n_needed = is_volume ? n->z1 - n->z0 : n->y1 - n->y0;
-    if (!uploads || n_needed <= 0 || n_needed >= s->dims[is_volume ? 0 : 1]) {
-        st = ip_value_on_device(v, device, &b->buffer, err);
-        if (st) return st;
-    } else {
-        *(is_volume ? &r.z0 : &r.y0) = is_volume ? n->z0 : n->y0;
-        *(is_volume ? &r.z1 : &r.y1) = is_volume ? n->z1 : n->y1;
-        st = ip_value_upload(v, ip_stage_first_byte(s, &r), (size_t)ip_region_bytes(&r, s), device, &b->buffer, err);
-    }
-    b->region = r;
+    const bool is_part = uploads && !ip_region_is_empty(n) && !ip_box_is_same(n, &all);
+    st = is_part ? upload_box(v, s, n, device, &b->buffer, err) : ip_value_on_device(v, device, &b->buffer, err);
+    if (st) return st;
+    b->region = is_part ? *n : all;
     if (uploads)
-        ip_runner_event(&e->runner, "upload", s->node->op->info.name, start, ip_region_bytes(&r, s),
-                        ip_region_bytes(&r, s));
+        ip_runner_event(&e->runner, "upload", s->node->op->info.name, start, ip_region_bytes(&b->region, s),
+                        ip_region_bytes(&b->region, s));
     return st;
-}
-
-static bool is_same(const ip_region *a, const ip_region *b)
-{
-    return a->z0 == b->z0 && a->z1 == b->z1 && a->y0 == b->y0 && a->y1 == b->y1 && a->x0 == b->x0 && a->x1 == b->x1;
 }
 
 /* Where in host memory a region of a result is wanted, if the device can write it there; else NULL. */
 static void *wanted_place(const evaluation *e, const ip_stage *s, const ip_region *r)
 {
     for (int k = 0; e->hosts && k < e->plan->n_outputs; k++) {
-        if (s != e->plan->outputs[k] || !is_same(r, &e->wanted[k])) continue;
+        if (s != e->plan->outputs[k] || !ip_box_is_same(r, &e->wanted[k])) continue;
         char *to = ip_evaluation_place(e, k, r);
         if (ip_device_shares(e->runner.device, to)) return to;
     }
@@ -219,10 +219,10 @@ static imgpar_status run_region(evaluation *e, const ip_kernel *k, ip_error *err
     for (int i = 0; i < k->n_outputs; i++)
         if (ip_stage_folds(k->outputs[i])) seen = ip_evaluation_seen(e, k->outputs[i]);
     imgpar_status st = ip_kernel_run(&e->runner, e->plan, k, e->bindings, &r, err);
-    return st || is_same(&r, &seen) ? st : ip_kernel_run(&e->runner, e->plan, k, e->bindings, &seen, err);
+    return st || ip_box_is_same(&r, &seen) ? st : ip_kernel_run(&e->runner, e->plan, k, e->bindings, &seen, err);
 }
 
-static double kernel_work(const evaluation *e, const ip_kernel *k)
+double ip_evaluation_kernel_work(const evaluation *e, const ip_kernel *k)
 {
     const ip_region r = ip_evaluation_region(e, k);
     return IP_WORK_KERNEL * (double)(r.z1 - r.z0) * (double)(r.y1 - r.y0) * (double)(r.x1 - r.x0) *
@@ -239,7 +239,7 @@ static imgpar_status run_kernel(evaluation *e, int index, ip_error *err)
     for (int i = 0; !st && i < k->n_outputs; i++)
         st = bind_output(e, k->outputs[i], err);
     if (!st) {
-        ip_progress_step(e->runner.options, kernel_work(e, k));
+        ip_progress_step(e->runner.options, ip_evaluation_kernel_work(e, k));
         st = run_region(e, k, err);
     }
     for (int i = 0; i < k->n_inputs; i++)
@@ -266,7 +266,7 @@ imgpar_status ip_evaluation_take(evaluation *e, const ip_stage *s, ip_value **ou
         *out = st ? NULL : ip_value_retain(*out);
         return st;
     }
-    if (s->shown && !is_same(&e->bindings[s->id].region, s->shown))
+    if (s->shown && !ip_box_is_same(&e->bindings[s->id].region, s->shown))
         return ip_fail(err, IMGPAR_E_INTERNAL, "internal: %s was made in another box than is shown",
                        s->node->op->info.name);
     *out = ip_value_of_buffer(ip_buffer_retain(e->bindings[s->id].buffer), (size_t)ip_stage_bytes(s));
@@ -394,6 +394,7 @@ static imgpar_status compile(imgpar_context *ctx, ip_device *device, const ip_re
     ip_str log = IP_STR_INIT;
     options.keep_stages = q->use_ref;
     options.totals = q->totals;
+    options.spills = q->spills;
     options.is_step = q->step != NULL;
     options.steps = q->step ? q->step->times : 1;
     options.placeholders = q->step ? q->step->placeholders : NULL;
@@ -532,6 +533,37 @@ static imgpar_status run_alone(imgpar_context *ctx, ip_request *q, bool may_keep
     return st;
 }
 
+static void release_values(const ip_request *q, ip_value **values)
+{
+    for (size_t k = 0; k < q->n; k++) {
+        ip_value_release(values[k]);
+        values[k] = NULL;
+    }
+}
+
+/* What fits no device is the interpreter's, whose memory is the host's. Where it cannot either, what did not fit is
+ * told. */
+static imgpar_status fall_back(imgpar_context *ctx, ip_request *q, bool may_keep, ip_value **values, ip_error *err)
+{
+    ip_error why = { IMGPAR_OK, "" };
+    if (q->taker && q->taker->has_begun) return IMGPAR_E_DEVICE_MEMORY;
+    release_values(q, values);
+    if (ctx->devices.n > 1) { /* parts that did not fit may, kernel by kernel */
+        imgpar_status st = run_alone(ctx, q, may_keep, values, &why);
+        *err = why; /* of all devices together, or of one */
+        if (st != IMGPAR_E_DEVICE_MEMORY) return st;
+        release_values(q, values);
+        why = (ip_error){ IMGPAR_OK, "" };
+    }
+    q->use_ref = true;
+    imgpar_status st = run_alone(ctx, q, may_keep, values, &why);
+    if (st == IMGPAR_E_INTERRUPTED) *err = why;
+    if (st) return st == IMGPAR_E_INTERRUPTED ? st : IMGPAR_E_DEVICE_MEMORY;
+    *err = (ip_error){ IMGPAR_OK, "" };
+    atomic_fetch_add(&ctx->fallbacks, 1);
+    return IMGPAR_OK;
+}
+
 static imgpar_status decide_branches(imgpar_context *ctx, const ip_request *q, ip_choices *choices, ip_held *kept,
                                      ip_error *err)
 {
@@ -564,13 +596,11 @@ static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **val
         ip_progress_step(q->options, work);
     }
     if (!st) st = alone ? run_alone(ctx, q, loops.n == 0 && own.n == 0, values, err) : ip_share(ctx, q, values, err);
+    if (st == IMGPAR_E_DEVICE_MEMORY && !q->use_ref) st = fall_back(ctx, q, loops.n == 0 && own.n == 0, values, err);
     ip_held_release(&loops);
     ip_held_release(&kept);
     ip_choices_free(&own);
-    for (size_t k = 0; st && k < q->n; k++) {
-        ip_value_release(values[k]);
-        values[k] = NULL;
-    }
+    if (st) release_values(q, values);
     atomic_fetch_add(&ctx->evaluations, 1);
     return st;
 }

@@ -42,6 +42,7 @@ typedef struct ip_request {
     struct ip_step *step;      /* where its plan is kept (evaluate.h); NULL: nowhere */
     ip_row_taker *taker;       /* where the rows of the one result may go instead; NULL: nowhere */
     bool totals;               /* folds stop at their totals, for ip_evaluation_combine() */
+    bool spills;               /* it is planned to be run kernel by kernel (spill.c) */
     const ip_choices *choices; /* branches that are decided; NULL: nobody looked for any */
 } ip_request;
 
@@ -88,6 +89,8 @@ bool ip_evaluation_loops(const ip_evaluation *e);
 imgpar_status ip_evaluation_decode(ip_evaluation *e, ip_error *err);
 /* What from has decoded is to's too; they are of the same request. */
 void ip_evaluation_lend(const ip_evaluation *from, ip_evaluation *to);
+/* A line on how the request is computed where it does not fit the context's one device; none where it does. */
+imgpar_status ip_evaluation_explain_memory(imgpar_context *ctx, const ip_request *request, ip_str *out, ip_error *err);
 /* Whether nothing that is read lies in the n bytes from dst on. */
 bool ip_evaluation_spares(const ip_evaluation *e, const void *dst, size_t n);
 

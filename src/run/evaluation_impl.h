@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of an ip_evaluation, which five files share: evaluate.c makes it and runs its kernels, strips.c decides
+ * The inside of an ip_evaluation, which six files share: evaluate.c makes it and runs its kernels, strips.c decides
  * how much is run at once, windows.c reads sources by rows, worth.c tells what it is like, totals.c puts folds together
- * whose parts were computed apart.
+ * whose parts were computed apart, spill.c runs a plan whose inner values do not fit.
  */
 #ifndef IP_RUN_EVALUATION_IMPL_H
 #define IP_RUN_EVALUATION_IMPL_H
@@ -67,6 +67,8 @@ void ip_evaluation_infer(evaluation *e);
 bool ip_evaluation_needs(const evaluation *e, const ip_kernel *k);
 /* The part of its domain that a kernel walks to make what is needed of its outputs. */
 ip_region ip_evaluation_region(const evaluation *e, const ip_kernel *k);
+/* What it takes, for whoever tells how far an evaluation is. */
+double ip_evaluation_kernel_work(const evaluation *e, const ip_kernel *k);
 /* An upper bound of what a run with the current demand holds at once on the device. */
 uint64_t ip_evaluation_bytes(const evaluation *e);
 /* What is needed of a source in the device's memory, in its binding. */
@@ -115,6 +117,11 @@ void ip_evaluation_want(evaluation *e, double from, double to);
 imgpar_status ip_evaluation_part(evaluation *e, double from, double to, void *const *hosts, ip_error *err);
 /* What a fold then sees of what it folds: a part where it is asked for, everything where others need it. */
 ip_region ip_evaluation_seen(const evaluation *e, const ip_stage *fold);
+
+/* ---- spill.c ----------------------------------------------------------------------------- */
+
+/* Kernel by kernel, in boxes that fit; what they make is kept in host memory. */
+imgpar_status ip_evaluation_run_spilled(evaluation *e, const ip_request *q, ip_value **values, ip_error *err);
 
 /* ---- tier.c ------------------------------------------------------------------------------ */
 

@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "run/branches.h"
-#include "run/evaluate.h"
+#include "run/evaluation.h"
 #include "run/held.h"
 #include "run/opaque.h"
 #include "run/share.h"
@@ -41,6 +41,21 @@ static imgpar_status explain_devices(const explaining *x, const ip_compile_optio
     return IMGPAR_OK;
 }
 
+/* How it would be computed where it does not fit the one device; nothing where it does. */
+static imgpar_status explain_memory(const explaining *x, const ip_plan *plan, const ip_compile_options *options,
+                                    imgpar_array *const *arrays, size_t n, ip_str *out, ip_error *err)
+{
+    uint64_t most = 0; /* that it may hold at once */
+    if (x->is_interpreted || x->ctx->devices.n > 1 || (x->format && strcmp(x->format, "text") != 0)) return IMGPAR_OK;
+    for (int k = 0; k < plan->ir->n_stages; k++) {
+        const ip_region all = ip_stage_region(plan->ir->stages[k]);
+        most += ip_region_bytes(&all, plan->ir->stages[k]);
+    }
+    if (most <= ip_device_budget_left(x->ctx->device)) return IMGPAR_OK;
+    return ip_evaluation_explain_memory(x->ctx, &(ip_request){ .arrays = arrays, .n = n, .choices = options->choices },
+                                        out, err);
+}
+
 static imgpar_status explain_graph(const explaining *x, const ip_compile_options *options, imgpar_array *const *arrays,
                                    size_t n, char **text, ip_error *err)
 {
@@ -48,6 +63,7 @@ static imgpar_status explain_graph(const explaining *x, const ip_compile_options
     ip_str sharing = IP_STR_INIT;
     imgpar_status st = ip_compile(arrays, n, options, &plan, err);
     if (!st && !options->is_step) st = explain_devices(x, options, arrays, n, &sharing, err);
+    if (!st && !options->is_step) st = explain_memory(x, plan, options, arrays, n, &sharing, err);
     for (int k = 0; !st && k < plan->n_kernels; k++)
         ip_opaque_explain(ip_context_blas(x->ctx), x->ctx->device, &plan->kernels[k]);
     if (!st) st = ip_plan_explain(plan, x->format, sharing.text, text, err);

@@ -10,6 +10,8 @@
  *     a part       ip_evaluation_run_part(): for one of several devices (share.c), gathered the same way, in strips if
  *                  it must be
  *     by halves    where a fold does not fit: the totals of both halves are combined (totals.c)
+ *     by kernels   where strips would compute much twice, or do not fit: kernel after kernel, inner values in host
+ *                  memory (spill.c)
  */
 #include "run/evaluation_impl.h"
 
@@ -200,13 +202,19 @@ static imgpar_status run_strips_of(evaluation *e, int64_t y0, int64_t y1, int64_
     return st;
 }
 
+/* Whether one image is asked for. */
+static bool can_be_strips(const evaluation *e)
+{
+    const ip_stage *s = e->plan->outputs[0];
+    const ip_region *r = &e->wanted[0];
+    return e->plan->n_outputs == 1 && (s->kind == IP_STAGE_MAP || s->opaque) && r->z1 - r->z0 == 1;
+}
+
 /* The rows from y0 to y1 of the one image that is asked for, into e->hosts. */
 static imgpar_status run_strips(evaluation *e, int64_t y0, int64_t y1, ip_error *err)
 {
     const ip_stage *s = e->plan->outputs[0];
-    bool can =
-        e->plan->n_outputs == 1 && (s->kind == IP_STAGE_MAP || s->opaque) && e->wanted[0].z1 - e->wanted[0].z0 == 1;
-    int64_t rows = can ? rows_that_fit(e, y0, y1) : 0;
+    int64_t rows = can_be_strips(e) ? rows_that_fit(e, y0, y1) : 0;
     if (rows == 0)
         return ip_fail(err, IMGPAR_E_DEVICE_MEMORY,
                        "%s: needs more than the %llu kB that are left for it on the device", s->node->op->info.name,
@@ -270,6 +278,15 @@ static int64_t bytes_a_row(const evaluation *e, int64_t n_rows)
     return (int64_t)(n / (uint64_t)n_rows) + 1;
 }
 
+/* Kept values make room, if they must. */
+static bool fits_device(const evaluation *e)
+{
+    const uint64_t n = e->plan->n_kernels == 0 ? 0 : ip_evaluation_bytes(e);
+    ip_device *device = e->runner.device;
+    return n <= ip_device_budget_left(device) ||
+           (ip_kept_make_room(e->ctx, device, n) && n <= ip_device_budget_left(device));
+}
+
 /* Rows of a strip in which the result streams; 0: it does not. */
 static int64_t streamed_rows(evaluation *e)
 {
@@ -284,7 +301,11 @@ static int64_t streamed_rows(evaluation *e)
     int64_t rows = ip_max(STREAMED_STRIP_BYTES / row_bytes, 1);
     while (rows * LEAST_STREAMED_STRIPS <= n && !strips_are_cheap(e, all.y0, all.y1, rows))
         rows *= 2;
-    return rows * LEAST_STREAMED_STRIPS <= n ? rows : 0;
+    if (rows * LEAST_STREAMED_STRIPS > n) return 0;
+    want_rows(e, all.y0, all.y0 + rows);
+    if (!fits_device(e) && rows_that_fit(e, all.y0, all.y1) == 0) rows = 0;
+    want_rows(e, all.y0, all.y1);
+    return rows;
 }
 
 /* What strips of so many rows need of a source. */
@@ -321,10 +342,23 @@ static imgpar_status open_windows(evaluation *e, const ip_region *all, int64_t s
     return st;
 }
 
+/* A run did not fit: without its leftovers, and with kept values in host memory, the next one may. */
+static void make_room(evaluation *e, ip_error *err)
+{
+    *err = (ip_error){ IMGPAR_OK, "" };
+    ip_kept_make_room(e->ctx, e->runner.device, UINT64_MAX);
+    for (int k = 0; k < e->plan->ir->n_stages; k++)
+        if (e->source_values[k]) ip_value_leave_device(e->source_values[k], e->runner.device);
+}
+
 /* One strip, in parts where it does not fit: then *rows at a time. */
 static imgpar_status run_streamed_strip(evaluation *e, int64_t y0, int64_t y1, int64_t *rows, ip_error *err)
 {
     imgpar_status st = run_strips_of(e, y0, y1, *rows, err);
+    if (st == IMGPAR_E_DEVICE_MEMORY) {
+        make_room(e, err);
+        st = run_strips_of(e, y0, y1, *rows, err);
+    }
     while (st == IMGPAR_E_DEVICE_MEMORY && *rows > 1) {
         *rows = (*rows + 1) / 2;
         *err = (ip_error){ IMGPAR_OK, "" };
@@ -393,24 +427,37 @@ static imgpar_status run_strips_to_host(evaluation *e, ip_value **values, ip_err
     return values[0] ? IMGPAR_OK : ip_fail_memory(err, "keeping a result");
 }
 
-/* A run did not fit: without its leftovers, the next one may. */
-static void make_room(evaluation *e, ip_error *err)
+/* Whether the one image that is asked for may be made in strips that fit and compute little twice. */
+static bool fits_cheap_strips(evaluation *e)
 {
-    *err = (ip_error){ IMGPAR_OK, "" };
-    for (int k = 0; k < e->plan->ir->n_stages; k++)
-        if (e->source_values[k]) ip_value_leave_device(e->source_values[k], e->runner.device);
+    const ip_region all = e->wanted[0];
+    const int64_t rows = can_be_strips(e) ? rows_that_fit(e, all.y0, all.y1) : 0;
+    const bool fits = rows > 0 && strips_are_cheap(e, all.y0, all.y1, rows);
+    want_rows(e, all.y0, all.y1);
+    return fits;
 }
 
-static bool fits_device(const evaluation *e)
-{
-    return e->plan->n_kernels == 0 || ip_evaluation_bytes(e) <= ip_device_budget_left(e->runner.device);
-}
+static bool folds_in_parts(const evaluation *e) { return ip_evaluation_folds(e) && !ip_evaluation_uncut(e, true); }
 
-/* The one image that is asked for, or folds. */
+/* The one image that is asked for, or folds, of sources too large to be kept. */
 static imgpar_status run_in_pieces(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
 {
-    bool is_fold = ip_evaluation_folds(e) && !ip_evaluation_uncut(e, true);
-    return is_fold ? ip_evaluation_run_folds(e, q, values, err) : run_strips_to_host(e, values, err);
+    return folds_in_parts(e) ? ip_evaluation_run_folds(e, q, values, err) : run_strips_to_host(e, values, err);
+}
+
+/* What did not fit: folds by halves, an image in strips where these compute little twice; all else, and what does not
+ * fit so either, kernel by kernel. */
+static imgpar_status run_what_did_not_fit(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
+{
+    imgpar_status st = folds_in_parts(e)      ? ip_evaluation_run_folds(e, q, values, err)
+                       : fits_cheap_strips(e) ? run_strips_to_host(e, values, err)
+                                              : IMGPAR_E_DEVICE_MEMORY;
+    if (st != IMGPAR_E_DEVICE_MEMORY) return st;
+    make_room(e, err);
+    ip_evaluation_drop_windows(e);
+    ip_evaluation_want(e, 0, 1);
+    atomic_fetch_add(&e->ctx->spills, 1);
+    return ip_evaluation_run_spilled(e, q, values, err);
 }
 
 /* Everything at once where it fits, else in pieces. */
@@ -429,7 +476,7 @@ static imgpar_status run_to_values(evaluation *e, const ip_request *q, ip_value 
     e->hosts = NULL;
     if (st != IMGPAR_E_DEVICE_MEMORY) return st;
     make_room(e, err);
-    return run_in_pieces(e, q, values, err);
+    return run_what_did_not_fit(e, q, values, err);
 }
 
 static imgpar_status run(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
@@ -439,6 +486,24 @@ static imgpar_status run(evaluation *e, const ip_request *q, ip_value **values, 
     const int64_t rows = !q->taker ? 0 : q->taker->has_begun ? q->taker->strip_rows : streamed_rows(e);
     if (rows > 0) st = run_streamed(e, q->taker, rows, err);
     return st || (rows > 0 && q->taker->has_begun) ? st : run_to_values(e, q, values, err);
+}
+
+imgpar_status ip_evaluation_explain_memory(imgpar_context *ctx, const ip_request *q, ip_str *out, ip_error *err)
+{
+    evaluation *e = NULL;
+    imgpar_status st = ip_evaluation_new(ctx, ctx->device, q, &e, err);
+    if (st) return st;
+    ip_evaluation_want(e, 0, 1);
+    const uint64_t bytes = e->plan->n_kernels == 0 ? 0 : ip_evaluation_bytes(e),
+                   left = ip_device_budget_left(ctx->device);
+    if (bytes > left)
+        ip_str_printf(out, "memory: %llu kB at once are more than the %llu kB of the device: %s",
+                      (unsigned long long)(bytes >> 10), (unsigned long long)(left >> 10),
+                      folds_in_parts(e)      ? "folded by halves, and if these do not fit kernel by kernel"
+                      : fits_cheap_strips(e) ? "in strips of rows"
+                                             : "kernel by kernel, what is between them in host memory");
+    ip_evaluation_free(e);
+    return IMGPAR_OK;
 }
 
 imgpar_status ip_evaluation_run(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)

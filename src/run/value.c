@@ -145,14 +145,15 @@ static imgpar_status share(ip_value *v, ip_device *device, ip_buffer **out, ip_e
     return st;
 }
 
-imgpar_status ip_value_upload(ip_value *v, size_t offset, size_t n, ip_device *device, ip_buffer **out, ip_error *err)
+static imgpar_status upload(ip_value *v, ip_device *device, ip_buffer **out, ip_error *err)
 {
+    const size_t n = v->size_bytes;
     void *mapped = NULL; /* of another device */
     *out = NULL;
     imgpar_status st = v->host ? IMGPAR_OK : ip_buffer_map(v->buffer, &mapped, err);
-    const char *host = v->host ? v->host : mapped;
+    const void *host = v->host ? v->host : mapped;
     if (!st) st = ip_buffer_new(device, n ? n : 1, out, err);
-    if (!st && n) st = ip_buffer_write(*out, 0, host + offset, n, err);
+    if (!st && n) st = ip_buffer_write(*out, 0, host, n, err);
     if (mapped) ip_buffer_unmap(v->buffer, mapped);
     if (!st) return IMGPAR_OK;
     ip_buffer_release(*out);
@@ -169,7 +170,7 @@ imgpar_status ip_value_on_device(ip_value *v, ip_device *device, ip_buffer **buf
     if (!at) {
         bool shares =
             v->host && v->size_bytes && (v->source || !v->is_host_borrowed) && ip_device_shares(device, v->host);
-        st = shares ? share(v, device, &made, err) : ip_value_upload(v, 0, v->size_bytes, device, &made, err);
+        st = shares ? share(v, device, &made, err) : upload(v, device, &made, err);
         at = !v->buffer ? &v->buffer : &v->others[v->n_others];
         if (!st) {
             v->n_others += v->buffer != NULL;

@@ -40,9 +40,6 @@ void ip_value_leave_device(ip_value *value, const ip_device *device);
 /* The value in device memory: where it stands if the device shares it, else uploaded if needed, from another device if
  * only that has it; *buffer is a new reference. */
 imgpar_status ip_value_on_device(ip_value *value, ip_device *device, ip_buffer **buffer, ip_error *err);
-/* The n bytes from offset on in device memory of their own: a new buffer. */
-imgpar_status ip_value_upload(ip_value *value, size_t offset, size_t n, ip_device *device, ip_buffer **out,
-                              ip_error *err);
 /* The device that alone has the value, in memory that it shares with nobody; NULL: there is no such one. */
 const ip_device *ip_value_home(ip_value *value);
 /* A value whose elements are in memory of somebody else, who outlives it. NULL without memory. */
