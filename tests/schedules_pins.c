@@ -121,7 +121,8 @@ const pin pins[] = {
     { "what few elements need is computed in blocks that have one",
       "rows",
       { "a = cast($1, i32)\ns = a[0, -1] * 3 + a[0, 1] * 5 - a[-1, 0] * 7 + a[1, 0] * 2 - a * 9\n"
-        "select($1 > 40 && x % 200 > 100, s * s + abs(s) * 11 + max(s, 40) * 13 - min(s, a) * 17 + s * a, 7)",
+        "select($1 > 40 && x % 200 > 100, s * s + (s - 3) * (s + 7) * 11 + max(s, 40) * 13 - min(s, a) * 17 + s * a, "
+        "7)",
         IMGPAR_U8, 1, 395, 11, 0 },
       1,
       "uchar any|if (any|if (!any|by blocks that are skipped where nothing is found",
