@@ -3,7 +3,9 @@
  * Reconstruction and distances in steps: values spread to neighbours, as their limits allow, until nothing changes.
  * What comes of it does not depend on the order, so strips of rows are swept down and up and then followed from what
  * may still change (Vincent 1993, Morphological grayscale reconstruction in image analysis), each by itself, and then
- * where they meet. Distances (RC_STEPS) are not swept but followed from where they begin, breadth first.
+ * where they meet. Distances (RC_STEPS) are not swept but followed from where they begin, breadth first. Within a strip
+ * each element is so reached once, and the list is a queue of as many elements as the strip has: what stands in it can
+ * be read before what stood there before is done with.
  *
  *     rc_strips    a work-item for each strip of rows
  *     rc_join      what goes on between two groups of strips; a work-item for each pair
@@ -65,10 +67,19 @@ typedef struct rc_area {
     __global int *next;
     int y0, y1, plane, n, channels, corners;
     int head, tail; /* -1: the list is empty */
+#ifdef RC_STEPS
+    __global int *queue; /* of rc_strips: from its element head to below tail; NULL: there is the list */
+#endif
 } rc_area;
 
 static inline void rc_push(rc_area *a, int e)
 {
+#ifdef RC_STEPS
+    if (a->queue) {
+        a->queue[a->tail++] = e;
+        return;
+    }
+#endif
     if (a->next[e]) return;
     a->next[e] = -1;
     if (a->head < 0)
@@ -137,6 +148,42 @@ static void rc_follow(rc_area *a)
         rc_spread(a, y, e - y * a->n, e);
     }
 }
+
+#ifdef RC_STEPS
+/* An element is reached in so many steps, if it is equal and was not before. There are no branches, which nothing could
+ * foretell: what is not reached stands behind the queue until the next one takes its place. There is room for it, since
+ * an element from which steps begin is never in the queue. */
+static inline int rc_reach(const rc_area *a, RC_LIMIT own, int steps, int e, int tail)
+{
+    const int was = a->v[e], is_new = (a->limit[e] == own) & (was > steps);
+    a->v[e] = is_new ? steps : was;
+    a->queue[tail] = e;
+    return tail + is_new;
+}
+
+/* A neighbour that is missing is the element itself. */
+static void rc_follow_queue(rc_area *a)
+{
+    const int n = a->n, channels = a->channels, has_planes = a->y0 / a->plane != (a->y1 - 1) / a->plane;
+    int tail = a->tail;
+    for (int head = a->head; head < tail; head++) {
+        const int e = a->queue[head], y = e / n, column = e - y * n, steps = a->v[e] + 1;
+        const int above = y > a->y0 && (!has_planes || y % a->plane != 0) ? -n : 0;
+        const int below = y + 1 < a->y1 && (!has_planes || (y + 1) % a->plane != 0) ? n : 0;
+        const int left = column >= channels ? -channels : 0, right = column + channels < n ? channels : 0;
+        const RC_LIMIT own = a->limit[e];
+        tail = rc_reach(a, own, steps, e + left, tail);
+        tail = rc_reach(a, own, steps, e + right, tail);
+        tail = rc_reach(a, own, steps, e + above, tail);
+        tail = rc_reach(a, own, steps, e + below, tail);
+        if (!a->corners) continue;
+        tail = rc_reach(a, own, steps, e + above + left, tail);
+        tail = rc_reach(a, own, steps, e + above + right, tail);
+        tail = rc_reach(a, own, steps, e + below + left, tail);
+        tail = rc_reach(a, own, steps, e + below + right, tail);
+    }
+}
+#endif
 
 /* Whether any of elements [from, to) of a row would change by those around it. A row that is missing is the row itself,
  * whose elements are around it anyway. */
@@ -209,7 +256,8 @@ static void rc_find(rc_area *a, int y, bool only_first)
 
 static rc_area rc_area_of(__global RC_T *v, __global const RC_LIMIT *limit, __global int *next, __global const int *P)
 {
-    const rc_area a = { v, limit, next, 0, 0, P[2], P[3], P[4], P[8], -1, -1 };
+    const rc_area a = { .v = v, .limit = limit, .next = next, .plane = P[2], .n = P[3], .channels = P[4],
+                        .corners = P[8], .head = -1, .tail = -1 };
     return a;
 }
 
@@ -226,18 +274,22 @@ __kernel void rc_strips(__global const RC_FROM *restrict from, __global const RC
         __global RC_T *row = v + first;
         for (int e = 0; e < a.n; e++)
             row[e] = RC_START(from[first + e], limit[first + e]);
+#ifndef RC_STEPS
         for (int e = 0; e < a.n; e++)
             next[first + e] = 0;
-#ifndef RC_STEPS
         if (y > a.y0 && y % a.plane != 0) rc_across(row, limit + first, -a.n, a.n, a.channels, a.corners);
         rc_along(row, limit + first, a.n, a.channels);
 #endif
     }
 #ifdef RC_STEPS
     /* All that are one step away are in the list before any that is two: each element is reached once. */
+    a.queue = next + (long)a.y0 * a.n;
+    a.head = a.tail = 0;
     for (int y = a.y0; y < a.y1; y++)
         rc_find(&a, y, true);
-    rc_follow(&a);
+    rc_follow_queue(&a);
+    for (long k = 0; k < (long)(a.y1 - a.y0) * a.n; k++)
+        a.queue[k] = 0;
 #else
     for (int y = a.y1 - 1; y >= a.y0; y--) {
         const long first = (long)y * a.n;

@@ -334,6 +334,14 @@ static const shape shapes[] = {
     { "m = max(cast($1, i32), cast($2, i32))\nstencil(m[0, -1] - m[1, 0], border=constant, cval=-3)", IMGPAR_U8, 2, 61,
       37, 0 },
     { "(cast($1, i16) + cast($2, i16) + 1) >> 1", IMGPAR_U16, 1, 61, 37, 0 }, /* the sum wraps */
+    /* blocks of which nothing is computed, where a condition holds in none of their elements, or in all */
+    { "a = cast($1, i32)\ns = a[0, -1] * 3 + a[0, 1] * 5 - a[-1, 0] * 7 + a[1, 0] * 2 - a * 9\n"
+      "select($1 > 40 && x % 200 > 100, s * s + (s - 3) * (s + 7) * 11 + max(s, 40) * 13 - min(s, a) * 17 + s * a, 7)",
+      IMGPAR_U8, 1, 395, 11, 0 },
+    { "select($1 >= 200, 200.5, sqrt(abs($1 - $2)) * 3 + $2 * $1 - (200 - $1) * 0.5 + max($1, $2) / 7 + min($1 * 2, "
+      "$2) "
+      "* 11 + $2 * $2 * 0.25 - abs($1 * 3 - $2) + round($1 / 9))",
+      IMGPAR_F32, 3, 395, 11, 0 },
     /* lookups in small tables, in several blocks */
     { "t = cast(reshape(cumsum(make(512, 1, x), axis=1), [512]) % 251, u8)\n"
       "take(t, clamp((cast($1, i32) * 9 - 300) >> 2, 0, 511))",

@@ -118,6 +118,24 @@ const pin pins[] = {
       1,
       "__global int *const g",
       NULL },
+    { "what few elements need is computed in blocks that have one",
+      "rows",
+      { "a = cast($1, i32)\ns = a[0, -1] * 3 + a[0, 1] * 5 - a[-1, 0] * 7 + a[1, 0] * 2 - a * 9\n"
+        "select($1 > 40 && x % 200 > 100, s * s + (s - 3) * (s + 7) * 11 + max(s, 40) * 13 - min(s, a) * 17 + s * a, "
+        "7)",
+        IMGPAR_U8, 1, 395, 11, 0 },
+      1,
+      "uchar any|if (any|if (!any|by blocks that are skipped where nothing is found",
+      NULL },
+    { "blocks are skipped where a condition holds in all of their elements, too",
+      "rows",
+      { "select($1 >= 200, 200.5, sqrt(abs($1 - $2)) * 3 + $2 * $1 - (200 - $1) * 0.5 + max($1, $2) / 7 + min($1 * 2, "
+        "$2) "
+        "* 11 + $2 * $2 * 0.25 - abs($1 * 3 - $2) + round($1 / 9))",
+        IMGPAR_F32, 3, 395, 11, 0 },
+      1,
+      " !(|if (!any|by blocks that are skipped where nothing is found",
+      NULL },
     { "lookups of bytes are a loop of their own",
       "rows",
       { "t = cast(reshape(cumsum(make(512, 1, x), axis=1), [512]) % 251, u8)\n"

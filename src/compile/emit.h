@@ -179,6 +179,8 @@ void ip_emit_repeat_row(ip_emit *e, const ip_columns *columns);
 
 /* A row by the loop that needs nothing of a body, flat where it can be (emit_row.c). */
 void ip_emit_plain_row(ip_emit *e, const ip_columns *columns);
+/* Blocks that mostly need little (emit_skip.c, Note [Skipped blocks]). */
+void ip_emit_skip_row(ip_emit *e, const ip_columns *columns, const ip_skip *skip);
 /* What is looked up in a small table (emit_lookup.c). */
 void ip_emit_lookup_row(ip_emit *e, const ip_columns *columns);
 

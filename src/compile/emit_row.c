@@ -462,6 +462,8 @@ static void emit_columns(ip_emit *e, const ip_placed *p, const ip_segment *segme
     c.from = call_idiom(e, segment->match, &c);
     if (segment->loop == IP_LOOP_RUNNING)
         ip_emit_running_row(e, p, &c, row, first);
+    else if (segment->skip.condition)
+        ip_emit_skip_row(e, &c, &segment->skip);
     else
         loops[segment->loop](e, &c);
     e->is_within = false;

@@ -125,6 +125,7 @@ static void note_ways(const ip_segment *segment, ways *w)
     if (!segment || segment->cut) return;
     if (segment->match) w->idioms |= 1u << (segment->match->idiom - ip_idioms);
     if (names[segment->loop]) w->loop = names[segment->loop];
+    if (segment->skip.condition) w->loop = "blocks that are skipped where nothing is found";
 }
 
 static void text_ways(const ip_placed *p, ip_str *out)

@@ -61,6 +61,13 @@ typedef enum ip_row_loop {
 
 struct ip_match; /* idioms.h */
 
+/* What blocks of a row are looked through for: emit_skip.c, Note [Skipped blocks]. */
+typedef struct ip_skip {
+    ip_expr *condition; /* NULL: blocks are not looked through */
+    ip_expr *left;      /* an element where the condition holds, or does not, throughout its block */
+    bool holds;
+} ip_skip;
+
 /* Columns of a row: two parts of them, or all made alike. */
 typedef struct ip_segment {
     ip_expr *body; /* an element */
@@ -70,6 +77,7 @@ typedef struct ip_segment {
     ip_expr *within;                   /* an element whose neighbours are inside: of columns between the ends */
     const struct ip_match *match;      /* the idiom that makes what it can of these; NULL: there is none */
     ip_row_loop loop;                  /* makes the rest of them */
+    ip_skip skip;                      /* in which blocks that loop has little to compute */
 } ip_segment;
 
 /* What a row of a mask is: place_spread.c, Note [Masks]. */

@@ -72,6 +72,8 @@ static void choose_leaf(const ip_site *site, const ip_placed *p, ip_segment *seg
     }
     segment->match = choose_idiom(&within, p->stage, segment->within);
     segment->loop = choose_loop(&within, p, segment->within);
+    if (segment->loop == IP_LOOP_FLAT || segment->loop == IP_LOOP_PIXELS)
+        segment->skip = ip_find_skip(&within, segment->within);
 }
 
 /* Whether a body may be cut, after so many cuts. Each piece is compiled by itself, so large ones are not made several

@@ -45,6 +45,9 @@ bool ip_fits_pick(const ip_site *site, ip_expr *body, imgpar_dtype stored);
 bool ip_fits_repeat(const ip_site *site, ip_expr *body, imgpar_dtype stored);
 /* Whether it is an element of a small table of bytes or shorts (emit_lookup.c, Note [Lookups in blocks]). */
 bool ip_fits_lookup(const ip_site *site, ip_expr *body, imgpar_dtype stored);
+/* The condition by which blocks of elements are skipped, if there is one that pays (emit_skip.c, Note [Skipped
+ * blocks]). */
+ip_skip ip_find_skip(const ip_site *site, ip_expr *body);
 /* Whether it is made of pixels at computed columns, whose channels are lanes (lanes.c). */
 bool ip_fits_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored);
 /* The same of rows that are not kept, too: their loads may not read behind a pixel. */

@@ -7,8 +7,9 @@
 #include "base/dtype.h"
 #include "base/integers.h"
 
-/* Strips for each compute unit; rows of a strip at least. */
-enum { CPU_ITEMS = 2, CPU_ROWS = 32, GPU_ITEMS = 64, GPU_ROWS = 4, GPU_GROUP = 64 };
+/* Strips for each compute unit; rows of a strip at least. Steps go over a strip again for each step, so theirs stay in
+ * the cache. */
+enum { CPU_ITEMS = 2, CPU_ITEMS_OF_STEPS = 16, CPU_ROWS = 32, GPU_ITEMS = 64, GPU_ROWS = 4, GPU_GROUP = 64 };
 
 typedef struct division {
     int64_t all, plane, width, channels; /* rows; rows a plane */
@@ -20,7 +21,9 @@ static division divide(const ip_opaque_call *call)
 {
     const int64_t *s = call->opaque->dims;
     const bool cpu = call->device.is_cpu;
-    const int64_t items = (int64_t)call->device.compute_units * (cpu ? CPU_ITEMS : GPU_ITEMS);
+    const bool counts = call->opaque->sizes[IP_RECONSTRUCT_WHAT] == IP_RECONSTRUCT_STEPS;
+    const int64_t of_cpu = counts ? CPU_ITEMS_OF_STEPS : CPU_ITEMS;
+    const int64_t items = (int64_t)call->device.compute_units * (cpu ? of_cpu : GPU_ITEMS);
     division d = { .all = s[0] * s[1], .plane = s[1], .width = s[2], .channels = s[3] };
     d.rows = ip_max(ip_ceil_div(d.all, items), cpu ? CPU_ROWS : GPU_ROWS);
     d.strips = ip_ceil_div(d.all, d.rows);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows of which most elements need little.
+ *
+ * Note [Skipped blocks]
+ * Loops of vectors compute both sides of a choice. Where one side is much and the other next to nothing, as of what is
+ * looked for among pixels that are above a threshold, a block of the row is looked through first: if the condition is
+ * the same throughout, and the one that needs little, the block's elements are computed with that in its place. So
+ * what is rare costs little more than the looking, and blocks that have it are computed as they were before.
+ */
+#include "base/dtype.h"
+#include "compile/emit.h"
+
+/* Columns of a block; operations that are saved, at least; how many times as many as the condition has, and as many as
+ * are left. */
+enum { SKIP_COLUMNS = 64, LEAST_SAVED = 20, TIMES_CONDITION = 4, TIMES_LEFT = 4 };
+
+typedef struct finding {
+    ip_ir *ir;
+    ip_expr *body;
+    int size, most_saved;
+    ip_skip found;
+} finding;
+
+/* Skipping by that condition, where it holds or does not, if it saves more than what was found before. */
+static void consider(finding *f, ip_expr *condition, bool holds)
+{
+    const int size = ip_x_size(f->ir, condition);
+    if (condition->dtype != IMGPAR_BOOL || condition->op == IP_X_CONST || !(condition->uses & IP_USES_X)) return;
+    ip_expr *left = ip_masked_body(f->ir, f->body, condition, holds);
+    const int n_left = ip_x_size(f->ir, left), saved = f->size - n_left - size;
+    if (saved <= f->most_saved || saved < LEAST_SAVED || saved < TIMES_CONDITION * size || saved < TIMES_LEFT * n_left)
+        return;
+    f->most_saved = saved;
+    f->found = (ip_skip){ condition, left, holds };
+}
+
+/* Conditions are what is joined by "and" and what chooses, down to where neither stands. */
+static bool look_for_condition(ip_expr *x, void *user)
+{
+    finding *f = user;
+    for (int k = 0; k < 2 && x->op == IP_X_AND; k++)
+        consider(f, x->arg[k], false);
+    for (int holds = 0; holds < 2 && x->op == IP_X_SELECT; holds++)
+        consider(f, x->arg[0], holds);
+    return x->op == IP_X_AND || x->op == IP_X_SELECT || x->op == IP_X_CAST;
+}
+
+ip_skip ip_find_skip(const ip_site *site, ip_expr *body)
+{
+    finding f = { .ir = site->ir, .body = body, .size = ip_x_size(site->ir, body) };
+    if (f.size <= LEAST_SAVED || (site->channels > 1 && !ip_is_flat(site, body)) || !site->options->pragmas ||
+        site->options->checks || site->kernel->schedule != IP_SCHEDULE_ROWS)
+        return (ip_skip){ 0 };
+    ip_x_descend(site->ir, body, look_for_condition, &f);
+    return f.found;
+}
+
+/* Whether the block [from, to) has an element that needs more: declares a variable that tells. */
+static const char *look_through(ip_emit *e, const ip_columns *c, const ip_skip *skip)
+{
+    const char *any = ip_text(e->ir, "any%d", e->n_values++);
+    const bool is_flat = e->channels > 1;
+    const char *from = is_flat ? ip_text(e->ir, "%s * %d", c->from, e->channels) : c->from;
+    const char *to = is_flat ? ip_text(e->ir, "%s * %d", c->to, e->channels) : c->to;
+    ip_s_add(e->ir, e->block, IP_S_VAR, "uchar", any, "0");
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, is_flat ? "i" : "x", from, to);
+    loop->parallel = IP_REDUCTION;
+    loop->vector_width = ip_emit_width(e, skip->condition, IMGPAR_U8);
+    loop->is_whole = true;
+    ip_mark mark = ip_emit_enter(e, loop);
+    *(is_flat ? &e->flat : &e->coord[2]) = is_flat ? "i" : "x";
+    if (!is_flat) e->coord[3] = "0";
+    ip_expr *condition = skip->condition;
+    ip_emit_count_uses(e, &condition, 1);
+    const char *value = ip_emit_value(e, condition);
+    ip_s_add(e->ir, e->block, IP_S_STORE, any, ip_text(e->ir, skip->holds ? "%s | !(%s)" : "%s | (%s)", any, value),
+             NULL);
+    e->flat = e->coord[2] = e->coord[3] = NULL;
+    ip_emit_leave(e, mark);
+    return any;
+}
+
+void ip_emit_skip_row(ip_emit *e, const ip_columns *c, const ip_skip *skip)
+{
+    const int number = e->n_values++;
+    ip_columns block = *c;
+    block.from = ip_text(e->ir, "q%d", number);
+    block.to = ip_text(e->ir, "end%d", number);
+    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, block.from, c->from, c->to);
+    blocks->d = ip_text(e->ir, "%d", SKIP_COLUMNS);
+    blocks->parallel = IP_FEW;
+    ip_mark mark = ip_emit_enter(e, blocks);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", block.to,
+             ip_text(e->ir, "min(%s + %d, %s)", block.from, SKIP_COLUMNS, c->to));
+    const char *any = look_through(e, &block, skip);
+    for (int all = 1; all >= 0; all--) {
+        ip_mark within =
+            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, all ? "%s" : "!%s", any), NULL, NULL));
+        block.body = all ? c->body : skip->left;
+        ip_emit_plain_row(e, &block);
+        ip_emit_leave(e, within);
+    }
+    ip_emit_leave(e, mark);
+}
