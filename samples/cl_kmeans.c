@@ -5,12 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { N = 200000, CLUSTERS = 8, GROUP = 64, STEPS = 5 };
+enum { N = 200000, CLUSTERS = 8, STEPS = 5 };
 
 static const char text[] =
     "int square(int3 d) { return d.x * d.x + d.y * d.y + d.z * d.z; }\n"
-    "int nearest(int3 v, constant int4 *centre)\n"
-    "{\n    int best = 0;\n"
+    "int nearest(int3 v, constant int4 *centre)\n{\n    int best = 0;\n"
     "    for (int k = 1; k < CLUSTERS; k++) if (square(v - centre[k].xyz) < square(v - centre[best].xyz)) best = k;\n"
     "    return best;\n}\n"
     "kernel void assign(global const uchar *pixels, constant int4 *centre, global int *sums, local int *table, int n)\n"
@@ -57,10 +56,11 @@ int main(void)
         imgpar_cl_buffer_new(ctx, IMGPAR_CL_IN, &colours, &image) ||
         imgpar_cl_buffer_new(ctx, IMGPAR_CL_INOUT, &rows, &table) ||
         imgpar_cl_buffer_new(ctx, IMGPAR_CL_IN, &rows, &centres) || imgpar_cl_write(queue, image, NULL, pixels, NULL);
+    size_t most = failed ? 0 : imgpar_context_device(ctx)->max_work_group, group = most < 64 ? most : 64;
     for (int step = 0; !failed && step < STEPS; step++) {
         failed = imgpar_cl_write(queue, centres, NULL, centre, NULL) ||
             imgpar_cl_fill(queue, table, NULL, &zero, NULL) ||
-            imgpar_cl_launch(queue, kernel, IMGPAR_CL_WORK(.global = { 32 * GROUP }, .local = { GROUP }),
+            imgpar_cl_launch(queue, kernel, IMGPAR_CL_WORK(.global = { 32 * group }, .local = { group }),
                 IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(image), imgpar_cl_arg_buffer(centres), imgpar_cl_arg_buffer(table),
                     imgpar_cl_arg_local(sizeof sums), imgpar_cl_arg_int(N)),
                 NULL) ||

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-enum { N = 1000003, GROUP = 64 };
+enum { N = 1000003 };
 
 static const char text[] = "kernel void reduce(global const long *in, global long *out, local long *part, uint n)\n"
                            "{\n"
@@ -18,8 +18,9 @@ static const char text[] = "kernel void reduce(global const long *in, global lon
                            "    if (i == 0) out[get_group_id(0)] = part[0];\n"
                            "}\n";
 static int64_t numbers[N];
+static size_t group = 64; /* half as many, and so on, where a device has no such groups */
 
-static size_t groups_of(size_t n) { return (n + GROUP - 1) / GROUP; }
+static size_t groups_of(size_t n) { return (n + group - 1) / group; }
 
 int main(void)
 {
@@ -31,16 +32,17 @@ int main(void)
     char *profile = NULL;
     int64_t want = 0, sum = 0;
     const imgpar_cl_layout all = imgpar_cl_vector(N, sizeof *numbers),
-                           parts = imgpar_cl_vector(groups_of(N), sizeof *numbers);
+                           parts = imgpar_cl_vector(N / 2 + 1, sizeof *numbers);
     for (int k = 0; k < N; k++) want += numbers[k] = k * 7 % 1001 - 500;
     int failed = imgpar_context_new(NULL, &ctx) || imgpar_cl_queue_new(ctx, NULL, &queue) ||
         imgpar_cl_module_from_text(ctx, text, &module) || imgpar_cl_kernel_new(module, "reduce", &kernel) ||
         imgpar_cl_buffer_new(ctx, IMGPAR_CL_INOUT, &all, &from) ||
         imgpar_cl_buffer_new(ctx, IMGPAR_CL_INOUT, &parts, &to) || imgpar_cl_write(queue, from, NULL, numbers, NULL);
+    while (!failed && group > 2 && group > imgpar_context_device(ctx)->max_work_group) group /= 2;
     for (size_t n = N; !failed && n > 1; n = groups_of(n)) {
-        failed = imgpar_cl_launch(queue, kernel, IMGPAR_CL_WORK(.global = { groups_of(n) * GROUP }, .local = { GROUP }),
+        failed = imgpar_cl_launch(queue, kernel, IMGPAR_CL_WORK(.global = { groups_of(n) * group }, .local = { group }),
             IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(from), imgpar_cl_arg_buffer(to),
-                imgpar_cl_arg_local(GROUP * sizeof *numbers), imgpar_cl_arg_int((int64_t)n)),
+                imgpar_cl_arg_local(group * sizeof *numbers), imgpar_cl_arg_int((int64_t)n)),
             NULL);
         imgpar_cl_buffer *swapped = from; /* what was made is what is read next */
         from = to;
