@@ -178,6 +178,7 @@ static const struct {
     { "m = mean($1)\nm > 10 ? cast($1, f32) - m : blur(cast($1, f32), 2)", 3, 3 },
     { "p = crop($1, 0, 0, 64, 64)\nmean(p) > 10 ? invert(p) : blur(p, 2)", 3, 1 }, /* small ones stay selects */
     { "mean($1) > 10 ? invert($1) : $1 / 2 + 7", 3, 1 },                           /* so does arithmetic */
+    { "p = crop($1, 0, 0, 300, 200)\nmean(p) > 10 ? sort(p, axis=0) : sort(p, axis=1)", 5, 3 }, /* a sort is dear */
 };
 
 START_TEST(only_the_side_that_is_taken_is_launched)

@@ -10,7 +10,8 @@
  * host, where the interpreter computes what follows the last fold. It pays where what one side needs and nobody else is
  * much: decoding, a loop, a kernel of the user, or passes over least_work elements and as many as the branch has. A
  * filter is a pass, and so is reading an array; OPERATIONS of arithmetic are as dear as one, which does some on its way
- * for nothing. Else the branch stays a select, in one kernel with the rest.
+ * for nothing; a sort, a Fourier transform and what else has kernels of its own is APART of them. Else the branch stays
+ * a select, in one kernel with the rest.
  *
  * What conditions are computed from and the rest needs as well is kept from the one to the other, where it is more than
  * arithmetic and there is room; else it would be computed twice. The step of a loop is planned once for all steps and
@@ -38,6 +39,7 @@ static const double least_work = 1 << 20;
 enum {
     DECODED = 4,         /* a decoded element, against a computed one */
     OPERATIONS = 16,     /* of arithmetic on an element, that take as long as a pass */
+    APART = 16,          /* an element of a row with kernels of its own: a sort takes 20 ns, a Fourier transform 11 */
     MOST_VISITED = 1024, /* nodes of a side that are looked at */
     SHARE_KEPT = 4       /* a fourth of the memory that is left may be kept */
 };
@@ -168,7 +170,7 @@ static double work_of(imgpar_array *node, double of_branch)
     double most = count; /* a fold looks at all that it folds */
     for (int k = 0; k < node->n_inputs; k++)
         most = fmax(most, (double)ip_type_count(&node->inputs[k]->type));
-    return most;
+    return node->op->flags & IP_OP_APART ? APART * most : most;
 }
 
 /* Marks what a side needs and is not needed elsewhere. */
