@@ -7,6 +7,7 @@
 #include "nd.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,6 +93,59 @@ static real bell(const nd *in, const int64_t *i)
     real v = (real)word(at / 4, w + 1, SEED, 0) * 0x1p-32L * 2 * acosl(-1);
     return 10 + 2 * sqrtl(-2 * logl(u)) * (at % 2 ? sinl(v) : cosl(v));
 }
+static real waits(const nd *in, const int64_t *i)
+{
+    (void)in;
+    return -2 * logl((real)word(order(i) / 4, (int)(order(i) % 4), SEED, 3) * 0x1p-32L + 0x1p-33L);
+}
+static real waits_64(const nd *in, const int64_t *i)
+{
+    (void)in;
+    int w = 2 * (int)(order(i) % 2);
+    uint64_t a = word(order(i) / 2, w, SEED, 0) >> 5, b = word(order(i) / 2, w + 1, SEED, 0) >> 6;
+    return -logl((real)(a << 26 | b) * 0x1p-53L + 0x1p-54L);
+}
+
+/* The least number whose cumulative probability, in 2^-32, is above the word: summed up from e^-mean. */
+static real count_of(real mean, uint32_t w)
+{
+    real below = 0;
+    for (int k = 0; k < 100000; k++) {
+        below += expl((real)k * logl(mean) - mean - lgammal((real)k + 1));
+        if ((real)w < rintl(below * 0x1p32L)) return k;
+    }
+    return -1;
+}
+static real photons(const nd *in, const int64_t *i)
+{
+    return (void)in, count_of(3.7L, word(order(i) / 4, (int)(order(i) % 4), SEED, 0));
+}
+static real many_photons(const nd *in, const int64_t *i)
+{
+    return (void)in, count_of(1000, word(order(i) / 4, (int)(order(i) % 4), SEED, 0));
+}
+
+/* The first points of three dimensions, as the sequence is printed everywhere, and point 1000 of all, in 1 / 1024: what
+ * scipy 1.10 gives, whose table is Joe's and Kuo's, too. */
+static real even_points(const nd *in, const int64_t *i)
+{
+    static const real points[8][3] = { { 0, 0, 0 }, { 4, 4, 4 }, { 6, 2, 2 }, { 2, 6, 6 },
+                                       { 3, 3, 5 }, { 7, 7, 1 }, { 5, 1, 7 }, { 1, 5, 3 } };
+    return (void)in, points[i[0]][i[1]] / 8;
+}
+static real point_1000(const nd *in, const int64_t *i)
+{
+    static const real point[21] = { 225, 99,  531, 693, 287, 929, 47,  921,  513, 71, 87,
+                                    261, 165, 393, 147, 379, 737, 353, 1015, 743, 535 };
+    return (void)in, point[i[1]] / 1024;
+}
+static real shifted(const nd *in, const int64_t *i)
+{
+    const uint32_t counter[4] = { (uint32_t)i[1], 0, 0, 0 }, key[2] = { (uint32_t)SEED, (uint32_t)(SEED >> 32) };
+    uint32_t words[4];
+    philox(counter, key, words);
+    return (real)((uint32_t)(even_points(in, i) * 0x1p32L) ^ words[0]) * 0x1p-32L;
+}
 static real seven(const nd *in, const int64_t *i) { return (void)in, (void)i, 7.5L; }
 static real zero(const nd *in, const int64_t *i) { return (void)in, (void)i, 0; }
 static real one(const nd *in, const int64_t *i) { return (void)in, (void)i, 1; }
@@ -176,6 +230,46 @@ static const nd_case cases[] = {
       f64 },
     { "randint", "randint([3 5 7], 1, 7, seed=1234567890123)", { 0 }, { { 0 } }, 3, { 3, 5, 7 }, die, 0, i32 },
     { "randint", "randint([3 5 7], 0, 4294967296, dtype=u32)", { 0 }, { { 0 } }, 3, { 3, 5, 7 }, any_word, 0, u32 },
+    { "exponential",
+      "exponential([3 5 7], seed=1234567890123, scale=2, stream=3)",
+      { 0 },
+      { { 0 } },
+      3,
+      { 3, 5, 7 },
+      waits,
+      0x1p-18L,
+      f32 },
+    { "exponential",
+      "exponential([3 5 7], seed=1234567890123, dtype=f64)",
+      { 0 },
+      { { 0 } },
+      3,
+      { 3, 5, 7 },
+      waits_64,
+      0x1p-48L,
+      f64 },
+    { "poisson", "poisson([3 5 7], 3.7, seed=1234567890123)", { 0 }, { { 0 } }, 3, { 3, 5, 7 }, photons, 0, i32 },
+    { "poisson",
+      "poisson([3 5 7], 1000, seed=1234567890123, dtype=f64)",
+      { 0 },
+      { { 0 } },
+      3,
+      { 3, 5, 7 },
+      many_photons,
+      0,
+      f64 },
+    { "poisson", "poisson([3 5 7], 0, dtype=u8)", { 0 }, { { 0 } }, 3, { 3, 5, 7 }, zero, 0, u8 },
+    { "sobol", "sobol(8, 3)", { 0 }, { { 0 } }, 2, { 8, 3 }, even_points, 0, f32 },
+    { "sobol", "sobol(1, 21, skip=1000)", { 0 }, { { 0 } }, 2, { 1, 21 }, point_1000, 0, f32 },
+    { "sobol",
+      "sobol(8, 3, scramble=shift, seed=1234567890123, dtype=f64)",
+      { 0 },
+      { { 0 } },
+      2,
+      { 8, 3 },
+      shifted,
+      0,
+      f64 },
     { "normal",
       "normal([3 5 7], seed=1234567890123, mean=10, sigma=2)",
       { 0 },
@@ -219,6 +313,93 @@ START_TEST(normal_numbers_have_mean_and_deviation)
 }
 END_TEST
 
+/* The first 1024 points have one in each interval of 1 / 1024, in each dimension. */
+START_TEST(points_of_sobol_are_spread_evenly)
+{
+    enum { N = 1024, DIMENSIONS = 21 };
+    nd_bench b;
+    float *points = malloc(sizeof *points * N * DIMENSIONS);
+    nd_open(&b);
+    imgpar_array *a = imgpar_apply(b.ctx, "sobol(1024, 21)", NULL, 0);
+    ck_assert_msg(imgpar_array_read(a, points, sizeof *points * N * DIMENSIONS) == IMGPAR_OK, "%s",
+                  imgpar_array_message(a));
+    for (int d = 0; d < DIMENSIONS; d++) {
+        bool met[N] = { false };
+        for (int k = 0; k < N; k++) {
+            int at = (int)(points[k * DIMENSIONS + d] * N);
+            ck_assert_msg(at >= 0 && at < N && !met[at], "dimension %d, point %d", d, k);
+            met[at] = true;
+        }
+    }
+    imgpar_array_release(a);
+    free(points);
+    nd_close(&b);
+}
+END_TEST
+
+/* Mean and variance of a million counts, to five standard errors, also where no inversion from 0 on would do. */
+START_TEST(poisson_numbers_have_mean_and_variance)
+{
+    static const double means[] = { 0.3, 12.5, 1e6 };
+    nd_bench b;
+    nd_open(&b);
+    for (int k = 0; k < 3; k++) {
+        char text[160];
+        double moments[2];
+        const double m = means[k];
+        snprintf(text, sizeof text,
+                 "n = poisson([1000 1000], %.1f, seed=5, dtype=f64) - %.1f\nconcat(mean(n), mean(n * n))", m, m);
+        imgpar_array *a = imgpar_apply(b.ctx, text, NULL, 0);
+        imgpar_info info = { .struct_size = sizeof info };
+        ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s", imgpar_array_message(a));
+        if (info.dtype == IMGPAR_F64) {
+            ck_assert_msg(imgpar_array_read(a, moments, sizeof moments) == IMGPAR_OK, "%s", imgpar_array_message(a));
+        } else {
+            float narrow[2];
+            ck_assert_msg(imgpar_array_read(a, narrow, sizeof narrow) == IMGPAR_OK, "%s", imgpar_array_message(a));
+            moments[0] = (double)narrow[0];
+            moments[1] = (double)narrow[1];
+        }
+        ck_assert_double_le(fabs(moments[0]), 5 * sqrt(m / 1e6));
+        ck_assert_double_le(fabs(moments[1] - m), 5 * sqrt((2 * m * m + m) / 1e6));
+        imgpar_array_release(a);
+    }
+    nd_close(&b);
+}
+END_TEST
+
+/* Random numbers of which no shape is given have that of what is around them. */
+START_TEST(random_numbers_take_the_shape_around_them)
+{
+    static const struct {
+        const char *text, *same;
+    } pairs[] = {
+        { "make(3, 2, random())", "random([2 3])" },
+        { "make(3, 2, random(seed=4), channels=3)", "random([2 3 3], seed=4)" },
+        { "make(shape=[7], expr=normal(seed=2, sigma=3) + x)", "normal([7], seed=2, sigma=3) + arange(0, 7)" },
+        { "a = ones([4 5])\na * 2 + poisson(mean=3)", "2 + poisson([4 5], 3)" },
+        { "fn noisy(v) = v + exponential(seed=1)\nnoisy(zeros([4 5]))", "exponential([4 5], seed=1)" },
+        { "make(3, 2, max(randint(lo=1, hi=7), 2))", "max(randint([2 3], 1, 7), 2)" },
+        { "make(4, 4, select(random() < 0.5, x, y))",
+          "select(random([4 4]) < 0.5, indices([4 4], 1), indices([4 4], 0))" },
+    };
+    nd_bench b;
+    nd_open(&b);
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+        char text[400];
+        bool same = false;
+        const char *last = strrchr(pairs[k].text, '\n');
+        int head = last ? (int)(last + 1 - pairs[k].text) : 0;
+        snprintf(text, sizeof text, "%.*sall((%s) == (%s))", head, pairs[k].text, pairs[k].text + head, pairs[k].same);
+        imgpar_array *a = imgpar_apply(b.ctx, text, NULL, 0);
+        ck_assert_msg(imgpar_array_read(a, &same, sizeof same) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
+        ck_assert_msg(same, "%s", text);
+        imgpar_array_release(a);
+    }
+    nd_close(&b);
+}
+END_TEST
+
 START_TEST(what_cannot_be_made_is_refused)
 {
     static const struct {
@@ -234,6 +415,12 @@ START_TEST(what_cannot_be_made_is_refused)
         { "randint([3], 5, 5)", "randint: lo=5 is not below hi=5" },
         { "randint([3], 0.5, 5)", "randint: lo=0.5 is not a whole number" },
         { "random([3], seed=0.5)", "random: seed=0.5 is not a whole number" },
+        { "random()", "random: shape is missing, and nothing here says which: write random([height width])" },
+        { "2 * normal(sigma=3)", "normal: shape is missing, and nothing here says which" },
+        { "poisson([3], 200, dtype=u8)", "poisson: numbers of the mean 200 are up to " },
+        { "poisson([3], -1)", "poisson: mean=-1 is below 0" },
+        { "sobol(8, 22)", "sobol: dimensions=22 is above 21" },
+        { "sobol(2147483647, 2, skip=1)", "sobol: count=2147483647 and skip=1: the sequence has 2147483647 points" },
         { "random([3], lo=2, hi=1)", "random: lo=2 is above hi=1" },
         { "ones([100000 100000 100000 100000], dtype=f64)",
           "ones: the result would have more elements than any memory holds" },
@@ -258,6 +445,9 @@ int main(void)
     tcase_add_test(c, philox_gives_the_known_answers);
     tcase_add_test(c, arrays_are_made_by_their_formulas_in_every_schedule);
     tcase_add_test(c, normal_numbers_have_mean_and_deviation);
+    tcase_add_test(c, points_of_sobol_are_spread_evenly);
+    tcase_add_test(c, poisson_numbers_have_mean_and_variance);
+    tcase_add_test(c, random_numbers_take_the_shape_around_them);
     tcase_add_test(c, what_cannot_be_made_is_refused);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);

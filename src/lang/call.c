@@ -535,10 +535,56 @@ static bool call_more(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val 
     return ok;
 }
 
+/* The shape that coordinates have here, as a parameter. */
+static bool shape_here(ip_eval *ev, const ip_node *node, ip_val *out)
+{
+    const ip_coords *coords = ip_inherited_coords(ev);
+    const char *name = node->name->name;
+    *out = ip_val_unknown(IP_V_MATRIX);
+    if (!coords && !ev->dead)
+        return ip_eval_fail(ev, node->offset,
+                            "%s: shape is missing, and nothing here says which: write %s([height width]), or use it "
+                            "with an array, or in make(width, height, expr)",
+                            name, name);
+    if (ev->checking || !coords) return true;
+    ip_matrix *m = ip_matrix_new(1, coords->type.rank);
+    if (!m) return ip_eval_fail_memory(ev);
+    for (int k = 0; k < coords->type.rank; k++)
+        m->numbers[k] = (double)coords->type.shape[k];
+    *out = (ip_val){ .kind = IP_V_MATRIX, .u.matrix = m };
+    return true;
+}
+
+/* A call that ip_lacks_shape(): all its arguments have names, the shape is put behind them. */
+static bool call_shaped(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out)
+{
+    ip_symbol shape = { .name = "shape" };
+    const int n = node->n_items;
+    ip_val *args = ip_vals_new(n + 1);
+    size_t *offsets = ip_alloc_array((size_t)n + 1, sizeof *offsets);
+    ip_symbol **names = ip_alloc_array((size_t)n + 1, sizeof *names);
+    bool ok = (args && offsets && names) || ip_eval_fail_memory(ev);
+    for (int i = 0; ok && i < n; i++) {
+        offsets[i] = node->items[i]->offset;
+        names[i] = node->names[i];
+        ok = eval_argument(ev, op, node, i, &args[0], &args[i]);
+    }
+    if (ok) {
+        offsets[n] = node->offset;
+        names[n] = &shape;
+        ok = shape_here(ev, node, &args[n]) && ip_call_op(ev, op, node->offset, args, names, offsets, n + 1, out);
+    }
+    ip_vals_free(args, n + 1);
+    ip_free(offsets);
+    ip_free(names);
+    return ok;
+}
+
 bool ip_call_row(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out)
 {
     int n = node->n_items;
     if (gives_more(op, node)) return call_more(ev, node, op, out);
+    if (ip_lacks_shape(ev, node)) return call_shaped(ev, node, op, out);
     if (!check_names(ev, node, op)) return false;
     if (ev->loops > 0 && strcmp(op->info.name, "slice") == 0) {
         bool is_done;

@@ -160,6 +160,9 @@ bool ip_call_result(ip_eval *ev, size_t offset, imgpar_array *takes, ip_val *out
 bool ip_eval_elementwise(ip_eval *ev, const ip_node *node, ip_val *out);
 /* Is it a call of an element-wise row (not of a function of that name)? Returns the row. */
 const ip_op *ip_elementwise_op(const ip_eval *ev, const ip_node *node);
+/* Whether it is a call of random numbers of which no shape is given: random(), normal(sigma=2). Within a make(), or
+ * beside an array, they take the shape that coordinates have there. */
+bool ip_lacks_shape(const ip_eval *ev, const ip_node *node);
 bool ip_eval_coordinate(ip_eval *ev, const ip_node *node, ip_val *out);
 /* Evaluates outside the region; fallback for coordinates. Put the returned place back afterwards. */
 ip_place ip_leave_region(ip_eval *ev, const ip_coords *fallback);

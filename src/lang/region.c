@@ -45,6 +45,26 @@ const ip_op *ip_elementwise_op(const ip_eval *ev, const ip_node *node)
     return ip_form_find(node->name->name) || is_user_call(ev, node) ? NULL : node->name->op;
 }
 
+bool ip_lacks_shape(const ip_eval *ev, const ip_node *node)
+{
+    if (node->kind != IP_N_CALL || !node->name->op || ip_form_find(node->name->name) || is_user_call(ev, node))
+        return false;
+    const imgpar_op_info *info = &node->name->op->info;
+    bool has_seed = false;
+    if (info->n_inputs > 0 || info->n_params == 0 || strcmp(info->params[0]->name, "shape") != 0) return false;
+    for (int k = 1; k < info->n_params; k++)
+        has_seed = has_seed || strcmp(info->params[k]->name, "seed") == 0;
+    for (int i = 0; has_seed && i < node->n_items; i++)
+        if (!node->names[i] || strcmp(node->names[i]->name, "shape") == 0) return false;
+    return has_seed;
+}
+
+/* Calls that may take the shape of the region around them. */
+static bool is_shaped_later(const ip_eval *ev, const ip_node *node)
+{
+    return is_user_call(ev, node) || ip_lacks_shape(ev, node);
+}
+
 /* The items of a node that belong to the region it is in: how many, from the first one on. 0: a leaf. */
 static int region_items(const ip_eval *ev, const ip_node *node)
 {
@@ -66,7 +86,7 @@ static bool is_coordinate_node(const ip_eval *ev, const ip_node *node)
 /* Does the region from node on ask for a shape? */
 static bool wants_shape(const ip_eval *ev, const ip_node *node)
 {
-    if (is_coordinate_node(ev, node) || is_user_call(ev, node)) return true;
+    if (is_coordinate_node(ev, node) || is_shaped_later(ev, node)) return true;
     int n = region_items(ev, node);
     for (int i = 0; i < n; i++)
         if (wants_shape(ev, node->items[i])) return true;
@@ -122,7 +142,7 @@ static bool collect_leaf(ip_eval *ev, ip_region *region, const ip_node *node, ip
 {
     struct ip_memo *memo = add_memo(ev, region, node);
     if (!memo) return false;
-    if (is_user_call(ev, node)) return true; /* later */
+    if (is_shaped_later(ev, node)) return true; /* later */
     if (!ip_eval_any(ev, node, &memo->val)) return false;
     if (seen) *seen = memo->val; /* borrowed */
     return merge_shape(ev, region, &memo->val);
@@ -151,7 +171,7 @@ static bool collect(ip_eval *ev, ip_region *region, const ip_node *node)
     return true;
 }
 
-/* Calls of the program's functions, with the shape known so far. */
+/* Calls of the program's functions, and of random numbers, with the shape known so far. */
 static bool collect_calls(ip_eval *ev, ip_region *region)
 {
     const ip_coords *fallback = ev->place.fallback;

@@ -36,7 +36,7 @@ static ip_expr *normalised(ip_ir *ir, ip_expr *word, ip_expr **shift)
  * log((word + 1/2) / 2^32) = log(1 + t) + k log(2) with t from sqrt(1/2) - 1 to sqrt(2) - 1. t is exact to its own last
  * place, so what is near 0 is so, too. The polynomial is that of Cephes' logf (S. L. Moshier).
  */
-static ip_expr *logarithm(ip_ir *ir, ip_expr *word)
+ip_expr *ip_log_of_word(ip_ir *ir, ip_expr *word)
 {
     static const double c[] = { 7.0376836292e-2,  -1.1514610310e-1, 1.1676998740e-1,  -1.2420140846e-1, 1.4249322787e-1,
                                 -1.6668057665e-1, 2.0000714765e-1,  -2.4999993993e-1, 3.3333331174e-1 };
@@ -77,6 +77,6 @@ static ip_expr *turned(ip_ir *ir, ip_expr *word, ip_expr *is_sine)
 
 ip_expr *ip_box_muller(ip_ir *ir, ip_expr *first, ip_expr *second, ip_expr *is_sine)
 {
-    ip_expr *radius = ip_x_unary(ir, IP_X_SQRT, mul(ir, f32(ir, -2), logarithm(ir, first)));
+    ip_expr *radius = ip_x_unary(ir, IP_X_SQRT, mul(ir, f32(ir, -2), ip_log_of_word(ir, first)));
     return mul(ir, radius, turned(ir, second, is_sine));
 }

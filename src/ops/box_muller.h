@@ -14,5 +14,7 @@
 
 /* f32, within 2^-18 of the exact value; words are U32. is_sine: BOOL. */
 ip_expr *ip_box_muller(ip_ir *ir, ip_expr *first, ip_expr *second, ip_expr *is_sine);
+/* log((word + 1/2) / 2^32), f32, within 2^-21 of it. */
+ip_expr *ip_log_of_word(ip_ir *ir, ip_expr *word);
 
 #endif

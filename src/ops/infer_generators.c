@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Types of arrays that are made from numbers. */
 #include "ops/infer.h"
+
+#include "base/alloc.h"
+#include "ops/poisson.h"
 #include "ops/view.h"
 
 #include "base/dtype.h"
@@ -90,6 +93,8 @@ imgpar_status ip_infer_random(imgpar_array *node, ip_error *err)
     return infer_shape(node, err);
 }
 
+imgpar_status ip_infer_exponential(imgpar_array *node, ip_error *err) { return infer_shape(node, err); }
+
 imgpar_status ip_infer_randint(imgpar_array *node, ip_error *err)
 {
     double lo = ip_param_number(node, "lo"), hi = ip_param_number(node, "hi");
@@ -102,4 +107,30 @@ imgpar_status ip_infer_randint(imgpar_array *node, ip_error *err)
     imgpar_status st = infer_shape(node, err);
     node->range = (ip_range){ lo, hi - 1 };
     return st;
+}
+
+imgpar_status ip_infer_poisson(imgpar_array *node, ip_error *err)
+{
+    const ip_dtype_facts *facts = ip_dtype(dtype_of(node));
+    const double mean = ip_param_number(node, "mean");
+    ip_poisson p;
+    imgpar_status st = ip_poisson_of(mean, &p, err);
+    if (st) return st;
+    ip_free(p.words);
+    const ip_range range = { (double)p.first, (double)(p.first + p.n) };
+    if (range.hi > facts->maximum)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "poisson: numbers of the mean %g are up to %.0f, which %s does not hold",
+                       mean, range.hi, facts->name);
+    st = infer_shape(node, err);
+    node->range = range;
+    return st;
+}
+
+imgpar_status ip_infer_sobol(imgpar_array *node, ip_error *err)
+{
+    const double count = ip_param_number(node, "count"), skip = ip_param_number(node, "skip");
+    if (count + skip > INT32_MAX)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "sobol: count=%.0f and skip=%.0f: the sequence has 2147483647 points",
+                       count, skip);
+    return infer(node, 2, (int64_t[]){ (int64_t)count, (int64_t)ip_param_number(node, "dimensions") }, err);
 }

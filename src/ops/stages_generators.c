@@ -2,8 +2,11 @@
 /* Elements of arrays that are made from numbers: from their place, or from random words. */
 #include "ops/box_muller.h"
 #include "ops/philox.h"
+#include "ops/poisson.h"
+#include "ops/sobol.h"
 #include "ops/view.h"
 
+#include "base/alloc.h"
 #include "base/dtype.h"
 
 #include <math.h>
@@ -176,13 +179,18 @@ ip_stage *ip_stages_randint(ip_lower *l)
     return ip_lower_map(l, ip_x_cast(l->ir, l->node->type.dtype, v)); /* it is in range */
 }
 
+/* A number in (0, 1], f64, of 53 bits of two words. */
+static ip_expr *above_0(ip_lower *l, ip_expr *a, ip_expr *b)
+{
+    return ip_x_fma(l->ir, ip_x_cast(l->ir, IMGPAR_F64, wide_word(l, a, b)), ip_x_float(l->ir, IMGPAR_F64, 0x1p-53),
+                    ip_x_float(l->ir, IMGPAR_F64, 0x1p-54));
+}
+
 /* f64, by the device's functions: u in (0, 1], v in [0, 1]. */
 static ip_expr *wide_normal(ip_lower *l)
 {
     static const double pi = 3.14159265358979323846;
-    ip_expr *words[4], *odd = block_of(l, 1, words);
-    ip_expr *u = ip_x_fma(l->ir, ip_x_cast(l->ir, IMGPAR_F64, wide_word(l, words[0], words[1])),
-                          ip_x_float(l->ir, IMGPAR_F64, 0x1p-53), ip_x_float(l->ir, IMGPAR_F64, 0x1p-54));
+    ip_expr *words[4], *odd = block_of(l, 1, words), *u = above_0(l, words[0], words[1]);
     ip_expr *v = scaled(l, IMGPAR_F64, wide_word(l, words[2], words[3]), 0x1p-53);
     ip_expr *log_u = ip_x_unary(l->ir, IP_X_LOG, u),
             *angle = binary(l, IP_X_MUL, v, ip_x_float(l->ir, IMGPAR_F64, 2 * pi));
@@ -206,4 +214,101 @@ ip_stage *ip_stages_normal(ip_lower *l)
     ip_expr *z = f == IMGPAR_F64 ? wide_normal(l) : short_normal(l);
     return ip_lower_map(l, ip_x_fma(l->ir, z, free_param(l, f, ip_param_number(l->node, "sigma")),
                                     free_param(l, f, ip_param_number(l->node, "mean"))));
+}
+
+ip_stage *ip_stages_exponential(ip_lower *l)
+{
+    imgpar_dtype f = float_of(l);
+    ip_expr *words[4], *log_u;
+    if (f == IMGPAR_F32) {
+        ip_expr *which = block_of(l, 2, words);
+        log_u = ip_log_of_word(l->ir, pick(l, which, words, 4));
+    } else {
+        ip_expr *which = block_of(l, 1, words);
+        ip_expr *const u[2] = { above_0(l, words[0], words[1]), above_0(l, words[2], words[3]) };
+        log_u = ip_x_unary(l->ir, IP_X_LOG, pick(l, which, u, 2));
+    }
+    return ip_lower_map(l, binary(l, IP_X_MUL, log_u, free_param(l, f, -ip_param_number(l->node, "scale"))));
+}
+
+/* How many of the table's n words are below the word, by halves; those behind the last are the largest there is. */
+static ip_expr *count_below(ip_lower *l, const ip_poisson *p, ip_expr *word)
+{
+    int size = 1;
+    while (size <= p->n)
+        size *= 2;
+    int32_t *words = ip_ir_alloc(l->ir, (size_t)size, sizeof *words);
+    for (int k = 0; words && k < size; k++)
+        words[k] = k < p->n ? p->words[k] : INT32_MAX;
+    ip_stage *table = words ? ip_stage_table(l->ir, IMGPAR_I32, size, words) : NULL;
+    ip_expr *count = ip_lower_i32(l, 0);
+    for (int step = size / 2; table && step; step /= 2) {
+        ip_expr *at = binary(l, IP_X_ADD, count, ip_lower_i32(l, step - 1));
+        ip_expr *is_below = binary(l, IP_X_LT, ip_table_at(l->ir, table, at), word);
+        ip_expr *more = ip_x_select(l->ir, is_below, ip_lower_i32(l, step), ip_lower_i32(l, 0));
+        count = binary(l, IP_X_ADD, count, more);
+    }
+    return table ? count : NULL;
+}
+
+ip_stage *ip_stages_poisson(ip_lower *l)
+{
+    ip_poisson p;
+    ip_error ignored = { .status = IMGPAR_OK };
+    if (ip_poisson_of(ip_param_number(l->node, "mean"), &p, &ignored)) {
+        l->ir->failed = true;
+        return NULL;
+    }
+    ip_expr *words[4], *which = block_of(l, 2, words);
+    ip_expr *word = binary(l, IP_X_XOR, pick(l, which, words, 4), u32(l, 1u << 31));
+    ip_expr *count = count_below(l, &p, ip_x_cast(l->ir, IMGPAR_I32, word));
+    ip_free(p.words);
+    if (!count) return NULL;
+    ip_expr *first = ip_x_param(l->ir, IMGPAR_I32, (double)p.first, 0, IP_POISSON_MOST);
+    return ip_lower_map(l, ip_x_cast(l->ir, l->node->type.dtype, binary(l, IP_X_ADD, count, first)));
+}
+
+/* ---- Sobol's sequence ---------------------------------------------------------------------------------- */
+
+/* A random word for each dimension. */
+static ip_expr *shift_of(ip_lower *l, ip_expr *dimension)
+{
+    const double seed = ip_param_number(l->node, "seed"), upper = floor(seed / 0x1p32);
+    ip_expr *const counter[4] = { ip_x_cast(l->ir, IMGPAR_U32, dimension), u32(l, 0), u32(l, 0), u32(l, 0) };
+    ip_expr *const key[2] = { word_param(l, seed - upper * 0x1p32), word_param(l, upper) };
+    ip_expr *words[4];
+    ip_philox(l->ir, counter, key, words);
+    return words[0];
+}
+
+/* The direction numbers of all dimensions, one behind the other. */
+static ip_stage *directions(ip_lower *l, int dimensions)
+{
+    uint32_t *all = ip_ir_alloc(l->ir, (size_t)dimensions * IP_SOBOL_BITS, sizeof *all);
+    for (int d = 0; all && d < dimensions; d++)
+        ip_sobol_directions(d, all + (size_t)d * IP_SOBOL_BITS);
+    return all ? ip_stage_table(l->ir, IMGPAR_I32, (int64_t)dimensions * IP_SOBOL_BITS, all) : NULL;
+}
+
+ip_stage *ip_stages_sobol(ip_lower *l)
+{
+    enum { NONE, SHIFT };
+    const double skip = ip_param_number(l->node, "skip"), last = skip + (double)l->node->type.shape[0] - 1;
+    ip_stage *table = directions(l, (int)l->node->type.shape[1]);
+    if (!table) return NULL;
+    ip_expr *i = ip_x_cast(l->ir, IMGPAR_U32, ip_axis_coord(l, 0)), *dimension = ip_axis_coord(l, 1);
+    i = binary(l, IP_X_ADD, i, word_param(l, skip));
+    ip_expr *gray = binary(l, IP_X_XOR, i, binary(l, IP_X_SHR, i, u32(l, 1)));
+    ip_expr *from = binary(l, IP_X_MUL, dimension, ip_lower_i32(l, IP_SOBOL_BITS));
+    const bool is_shifted = (int)ip_param_number(l->node, "scramble") == SHIFT;
+    ip_expr *word = is_shifted ? shift_of(l, dimension) : u32(l, 0);
+    for (int bit = 0; bit < IP_SOBOL_BITS && ldexp(1, bit) <= last; bit++) {
+        ip_expr *number =
+            ip_x_cast(l->ir, IMGPAR_U32, ip_table_at(l->ir, table, binary(l, IP_X_ADD, from, ip_lower_i32(l, bit))));
+        ip_expr *is_set = binary(l, IP_X_NE, binary(l, IP_X_AND, gray, u32(l, 1u << bit)), u32(l, 0));
+        word = binary(l, IP_X_XOR, word, ip_x_select(l->ir, is_set, number, u32(l, 0)));
+    }
+    imgpar_dtype f = float_of(l);
+    return ip_lower_map(l, f == IMGPAR_F64 ? scaled(l, f, word, 0x1p-32)
+                                           : scaled(l, f, binary(l, IP_X_SHR, word, u32(l, 8)), 0x1p-24));
 }
