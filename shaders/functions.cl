@@ -5,8 +5,8 @@
  * kernels include this file on devices that use it (run/context.c says which), and the interpreter includes it as C
  * (run/ref_loops_float.def), so both give the same bytes. Those of f32 compute in double, in which a few terms of a
  * series are enough for a float's last place, the cube root in float: they are within 1 unit in the last place. Those
- * of f64 carry what rounding takes from their argument's reduction along (ip_pair): within 3 units, erf and erfc
- * within 6.
+ * of f64 carry what rounding takes from their argument's reduction along (ip_pair): within 3 units, erf, erfc and
+ * tgamma within 6, lgamma within 8.
  *
  * Only + - * / fma() sqrt() and fabs() are used, all of which are correctly rounded wherever there are doubles. They
  * are inlined wherever they stand: a loop that calls one, which compilers prefer where it stands several times, is not
@@ -980,4 +980,145 @@ IP_INLINE double ip_erfc64(double x)
     const double a = fabs(x) < 30 ? fabs(x) : 30;
     const double rest = a > IP_ERF_SMALL ? ip_erfc64_far(a) : 1 - ip_erf_small(a);
     return x == x ? x < 0 ? 2 - rest : rest : x;
+}
+
+/* ---- f64: the gamma function -------------------------------------------------------------------------- */
+
+/* log(gamma(2 + t)) / t of |t| <= 1/2: 1 - Euler's constant, and behind it (-1)^k (zeta(k) - 1) / k times t^(k - 1)
+ * (Abramowitz, Stegun, 6.1.33). The rest is below 2^-58. */
+IP_INLINE double ip_gamma_series(double t)
+{
+    const double p1 = fma(fma(fma(t, 0x1.24932a337434cp-33, -0x1.2f69a9fabe3e0p-32), t, 0x1.3b15d2b2fc10cp-31), t,
+                          -0x1.47b1679258d0ep-30);
+    const double p2 = fma(fma(fma(fma(p1, t, 0x1.555a877ffd2c3p-29), t, -0x1.6434a8447aeadp-28), t,
+                              0x1.7469daccfadcdp-27),
+                          t, -0x1.862c734df3eacp-26);
+    const double p3 = fma(fma(fma(fma(p2, t, 0x1.99b93c2070b0fp-25), t, -0x1.af5a6cbbf8a97p-24), t,
+                              0x1.c76bbb3f07a4dp-23),
+                          t, -0x1.e2600d93cfd2fp-22);
+    const double p4 = fma(fma(fma(fma(p3, t, 0x1.0064cdeb22f0fp-20), t, -0x1.11b2eb7679541p-19), t,
+                              0x1.2597a39f34aacp-18),
+                          t, -0x1.3cbc963ce2243p-17);
+    const double p5 = fma(fma(fma(fma(p4, t, 0x1.580dcee66eb02p-16), t, -0x1.78de5bd7c81efp-15), t,
+                              0x1.a127b0f17d65ap-14),
+                          t, -0x1.d3fd4c76d2fc8p-13);
+    const double p6 = fma(fma(fma(fma(p5, t, 0x1.0b36af86396e9p-11), t, -0x1.38ac5c2bf8e08p-10), t,
+                              0x1.7add6eadb6c30p-9),
+                          t, -0x1.e404fc218f5f2p-8);
+    const double p7 = fma(fma(fma(p6, t, 0x1.51322ac7d8483p-6), t, -0x1.13e001a557607p-4), t, 0x1.4a34cc4a60fa6p-2);
+    return fma(p7, t, 0x1.b0ee6072093cep-2);
+}
+
+/* Of 0 < a <= 8.5, t with |t| <= 1/2: gamma(a) is gamma(2 + t) times the factor, (a - 1) (a - 2) ..., and from 1.5 down
+ * gamma(2 + t) over it: over a, and over a (1 + a) below 1/2. */
+IP_INLINE double ip_gamma_reduced(double a, double *factor)
+{
+    const double m = ip_whole(a);
+    const double two = m > 3 ? (a - 1) * (a - 2) : m > 2 ? a - 1 : 1;
+    const double four = m > 5 ? (a - 3) * (a - 4) : m > 4 ? a - 3 : 1;
+    const double six = m > 7 ? (a - 5) * (a - 6) : m > 6 ? a - 5 : 1;
+    *factor = a < 0.5 ? a * (1 + a) : a < 1.5 ? a : two * four * six;
+    return a < 0.5 ? a : a < 1.5 ? a - 1 : a - m;
+}
+
+/* log(gamma(a)) of 8 <= a < 2^60, to some 2^-62 of it: Stirling's series (Abramowitz, Stegun, 6.1.41). */
+IP_INLINE ip_pair ip_gamma_stirling(double a)
+{
+    const ip_pair l = ip_log_pair(a), n = ip_sum(a, -0.5), p = ip_product(n.hi, l.hi);
+    const double r = 1 / a, z = r * r;
+    const double first = fma(fma(fma(z, 0x1.6fe96381e0680p-3, -0x1.e4286cb0f5398p-6), z, 0x1.a41a41a41a41ap-8), z,
+                             -0x1.f6ab0d9993c7dp-10);
+    const double high = fma(fma(first, z, 0x1.b951e2b18ff23p-11), z, -0x1.3813813813814p-11);
+    const double series = r * fma(fma(fma(high, z, 0x1.a01a01a01a01ap-11), z, -0x1.6c16c16c16c17p-9), z,
+                                  0x1.5555555555555p-4);
+    const ip_pair less = ip_sum(p.hi, -a), all = ip_sum(less.hi, 0x1.d67f1c864beb5p-1);
+    const double rest = p.lo + (n.hi * l.lo + n.lo * l.hi) + less.lo + all.lo - 0x1.65b5a1b7ff5dfp-55;
+    return ip_sum(all.hi, series + rest);
+}
+
+/* Of a >= 0, infinity included; where is_next, of 1 + a below 1/2. */
+IP_INLINE double ip_lgamma_positive(double a, int is_next)
+{
+    const int is_small = a <= 8.5, is_usual = a < 0x1p60, is_finite = a < (double)INFINITY;
+    const double b = is_small & (a > 0) ? a : 2, c = is_usual & !is_small ? a : 8.5;
+    double factor;
+    const double t = ip_gamma_reduced(b, &factor), own = is_next & (b < 0.5) ? 1 + b : factor;
+    const double l = ip_log_normal(is_usual ? own : is_finite ? a : 1);
+    const double small = t * ip_gamma_series(t) + (b < 1.5 ? -l : l), huge = is_finite ? a * (l - 1) : a;
+    const double y = is_small ? small : is_usual ? ip_gamma_stirling(c).hi : huge;
+    return a > 0 ? y : (double)INFINITY;
+}
+
+/* sin(pi r) / r of |r| <= 1/2. */
+IP_INLINE double ip_sin_pi_over(double r)
+{
+    const double z = r * r;
+    const double first = fma(fma(fma(z, 0x1.2877020d52cf0p-31, -0x1.8a404211f9547p-26), z, 0x1.aaec32af93359p-21), z,
+                             -0x1.6fadb9f155744p-16);
+    const double high = fma(fma(fma(first, z, 0x1.e8f434d018d63p-12), z, -0x1.e3074fde8871fp-8), z,
+                            0x1.50783487ee782p-4);
+    return fma(fma(fma(fma(high, z, -0x1.32d2cce62bd86p-1), z, 0x1.466bc6775aae2p+1), z, -0x1.4abbce625be53p+2), z,
+               0x1.921fb54442d18p+1);
+}
+
+/* How far 0 <= a < 2^52 is from the nearest whole number; whether the one below it is odd. */
+IP_INLINE double ip_from_whole(double a, int *is_odd)
+{
+    const double by_two = a * 0.5, rest = 2 * (by_two - ip_whole(by_two)), d = fabs(rest);
+    *is_odd = rest < 0;
+    return a < 0.5 ? a : d > 0.5 ? 1 - d : d;
+}
+
+/* Below 0 log(pi / |a sin(pi a)|) - log(gamma(a)) with a = -x. */
+IP_INLINE double ip_lgamma64(double x)
+{
+    const double a = fabs(x), y = ip_lgamma_positive(a, x < 0);
+    int is_odd;
+    const double b = (x < 0) & (a < 0x1p52) ? a : 0.5, r = ip_from_whole(b, &is_odd);
+    const double sine = r * (ip_sin_pi_over(r) * 0x1.45f306dc9c883p-2) * (b < 0.5 ? 1 : b);
+    const double below = (r > 0) & (b == a) ? -ip_log_normal(r > 0 ? sine : 1) - y : (double)INFINITY;
+    return x != x ? x : x < 0 ? below : y;
+}
+
+/* From 8.5 on e to Stirling's series; below 0 -pi / (a sin(pi a) gamma(a)), times 2^200 where gamma(a) is large. Whole
+ * numbers below 0 have none. */
+IP_INLINE double ip_tgamma64(double x)
+{
+    const double a = fabs(x), b = (a > 0) & (a <= 8.5) ? a : 2;
+    const int is_small = a <= 8.5, is_below = x < 0;
+    double factor;
+    const double t = ip_gamma_reduced(b, &factor), series = t * ip_gamma_series(t);
+    const ip_pair l = ip_gamma_stirling(is_small ? 8.5 : a < 250 ? a : 250);
+    const double high = is_small ? series : l.hi, low = is_small ? 0 : l.lo;
+    const double e = ip_exp_pair(is_below ? -high : high, is_below ? -low : low, is_below & !is_small ? 200 : 0);
+    const double above = !is_small ? e : b < 1.5 ? e / factor : e * factor;
+
+    int is_odd;
+    const double r = ip_from_whole(a < 0x1p52 ? a : 0.5, &is_odd);
+    const double of_gamma = !is_small ? e / a : b < 0.5 ? e * (1 + b) : b < 1.5 ? e : e / (factor * b);
+    const double size = of_gamma * (0x1.921fb54442d18p+1 / ip_sin_pi_over(r)) / (r > 0 ? r : 1);
+    const double scaled = is_small ? size : size * 0x1p-200, below = is_odd ? scaled : -scaled;
+    const double negative = (r > 0) & (a < 0x1p52) ? below : (double)NAN;
+    const double at_0 = as_long(x) < 0 ? -(double)INFINITY : (double)INFINITY;
+    return x != x ? x : x == 0 ? at_0 : is_below ? negative : above;
+}
+
+IP_INLINE float ip_lgamma(float x) { return (float)ip_lgamma64(x); }
+IP_INLINE float ip_tgamma(float x) { return (float)ip_tgamma64(x); }
+
+/* ---- the next number ----------------------------------------------------------------------------------- */
+
+/* As C's nextafter(): numbers of one sign are in the order of their bits. */
+IP_INLINE float ip_nextafter(float a, float b)
+{
+    const int bits = as_int(a), next = (bits < 0) == (a < b) ? bits - 1 : bits + 1;
+    const float beside_0 = b < 0 ? -0x1p-149f : 0x1p-149f;
+    return (a != a) | (b != b) ? NAN : a == b ? b : a == 0 ? beside_0 : as_float(next);
+}
+
+IP_INLINE double ip_nextafter64(double a, double b)
+{
+    const ip_long bits = as_long(a), next = (bits < 0) == (a < b) ? bits - 1 : bits + 1;
+    const double beside_0 = b < 0 ? -0x1p-1074 : 0x1p-1074;
+    return (a != a) | (b != b) ? (double)NAN : a == b ? b : a == 0 ? beside_0 : as_double(next);
 }

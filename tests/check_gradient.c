@@ -158,6 +158,7 @@ static const char *const anywhere[] = {
     "$1 ** 2 / (1 + $1) - sqrt($1) * exp(-$1)",
     "select($1 > 0.5, $1 ** 3, sin($1))",
     "clamp($1, 0.3, 0.7) + abs($1 - 0.5) + min($1, 0.6) * max($1, 0.4)",
+    "lgamma($1) + tgamma(1 + $1) + lgamma(0.3 * $1 - 1.7) + fma($1, $1, $1) + nextafter($1, 2)",
     "atan2($1, 1 + $1) + 2 ** $1 + log($1) + $1 % 0.3",
     "cast($1 * 100, f64) / 7",
     /* offsets */

@@ -101,6 +101,8 @@ static const text_case numbers[] = {
     { "hypot(3, -4)", "5" },
     { "log2(8) + log10(1000) + exp2(3) + cbrt(-27) + rsqrt(4) + expm1(0) + log1p(0)", "11.5" },
     { "asinh(0) + acosh(1) + atanh(0) + erf(0) + erfc(0)", "1" },
+    { "lgamma(1) + tgamma(5) + fma(2, 3, 4)", "34" },
+    { "nextafter(1, 2) > 1", "true" },
     { "atan2(0, 1) + sin(0) + cos(0) + exp(0) + log(1)", "2" },
     { "floor(pi * 100)", "314" },
     { "\"wrap\" == \"wrap\" ? 1 : 2", "1" },

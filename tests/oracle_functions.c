@@ -124,6 +124,16 @@ static real r_acosh(real a, real b, imgpar_dtype d) { return (void)b, (void)d, a
 static real r_atanh(real a, real b, imgpar_dtype d) { return (void)b, (void)d, atanhl(a); }
 static real r_erf(real a, real b, imgpar_dtype d) { return (void)b, (void)d, erfl(a); }
 static real r_erfc(real a, real b, imgpar_dtype d) { return (void)b, (void)d, erfcl(a); }
+static real r_tgamma(real a, real b, imgpar_dtype d) { return (void)b, (void)d, tgammal(a); }
+static real r_lgamma(real a, real b, imgpar_dtype d) { return (void)b, (void)d, lgammal(a); }
+static real r_fma(real a, real b, imgpar_dtype d) /* a b + a */
+{
+    return d == IMGPAR_F64 ? (real)fma((double)a, (double)b, (double)a) : (real)fmaf((float)a, (float)b, (float)a);
+}
+static real r_nextafter(real a, real b, imgpar_dtype d)
+{
+    return d == IMGPAR_F64 ? (real)nextafter((double)a, (double)b) : (real)nextafterf((float)a, (float)b);
+}
 static real r_atan2(real a, real b, imgpar_dtype d) { return (void)d, atan2l(a, b); }
 static real r_pow(real a, real b, imgpar_dtype d) { return (void)d, powl(a, b); }
 
@@ -139,6 +149,7 @@ static const function functions[] = {
     { "divide", 2, REAL, NULL, r_divide, 2.5L },
     { "pow", 2, POWER, i_power, r_pow, 16 },
     { "atan2", 2, REAL, NULL, r_atan2, 6 },
+    { "nextafter", 2, REAL, NULL, r_nextafter, 0 },
     { "and", 2, BITS, i_and, NULL, 0 },
     { "or", 2, BITS, i_or, NULL, 0 },
     { "xor", 2, BITS, i_xor, NULL, 0 },
@@ -184,6 +195,9 @@ static const function functions[] = {
     { "atanh", 1, REAL, NULL, r_atanh, 5 },
     { "erf", 1, REAL, NULL, r_erf, 16 },
     { "erfc", 1, REAL, NULL, r_erfc, 16 },
+    { "lgamma", 1, REAL, NULL, r_lgamma, 16 },
+    { "tgamma", 1, REAL, NULL, r_tgamma, 16 },
+    { "fma", 2, REAL, NULL, r_fma, 0 },
 };
 
 /* ---- dtypes -------------------------------------------------------------------------------- */
@@ -325,16 +339,19 @@ static void answer(const call *c, picture *out)
 }
 
 const oracle_row oracle_functions[] = {
-    { "plus", answer },       { "minus", answer }, { "times", answer },  { "divide", answer }, { "div", answer },
-    { "mod", answer },        { "min", answer },   { "max", answer },    { "pow", answer },    { "atan2", answer },
-    { "and", answer },        { "or", answer },    { "xor", answer },    { "shl", answer },    { "shr", answer },
-    { "lt", answer },         { "le", answer },    { "gt", answer },     { "ge", answer },     { "eq", answer },
-    { "ne", answer },         { "both", answer },  { "either", answer }, { "not", answer },    { "negative", answer },
-    { "complement", answer }, { "abs", answer },   { "floor", answer },  { "ceil", answer },   { "round", answer },
-    { "trunc", answer },      { "sqrt", answer },  { "exp", answer },    { "log", answer },    { "sin", answer },
-    { "cos", answer },        { "tan", answer },   { "asin", answer },   { "acos", answer },   { "atan", answer },
-    { "sinh", answer },       { "cosh", answer },  { "tanh", answer },   { "exp2", answer },   { "expm1", answer },
-    { "log2", answer },       { "log10", answer }, { "log1p", answer },  { "cbrt", answer },   { "rsqrt", answer },
-    { "asinh", answer },      { "acosh", answer }, { "atanh", answer },  { "erf", answer },    { "erfc", answer },
-    { NULL, NULL },
+    { "plus", answer },      { "minus", answer },      { "times", answer },  { "divide", answer },
+    { "div", answer },       { "mod", answer },        { "min", answer },    { "max", answer },
+    { "pow", answer },       { "atan2", answer },      { "and", answer },    { "or", answer },
+    { "xor", answer },       { "shl", answer },        { "shr", answer },    { "lt", answer },
+    { "le", answer },        { "gt", answer },         { "ge", answer },     { "eq", answer },
+    { "ne", answer },        { "both", answer },       { "either", answer }, { "not", answer },
+    { "negative", answer },  { "complement", answer }, { "abs", answer },    { "floor", answer },
+    { "ceil", answer },      { "round", answer },      { "trunc", answer },  { "sqrt", answer },
+    { "exp", answer },       { "log", answer },        { "sin", answer },    { "cos", answer },
+    { "tan", answer },       { "asin", answer },       { "acos", answer },   { "atan", answer },
+    { "sinh", answer },      { "cosh", answer },       { "tanh", answer },   { "exp2", answer },
+    { "expm1", answer },     { "log2", answer },       { "log10", answer },  { "log1p", answer },
+    { "cbrt", answer },      { "rsqrt", answer },      { "asinh", answer },  { "acosh", answer },
+    { "atanh", answer },     { "erf", answer },        { "erfc", answer },   { "tgamma", answer },
+    { "nextafter", answer }, { "lgamma", answer },     { "fma", answer },    { NULL, NULL },
 };

@@ -96,12 +96,16 @@ static bool used_once(const ip_emit *e, const ip_expr *x) { return x->id < uses_
 
 /* How an operation is written: %1 %2 %3 are its arguments, %t its type. NULL: by hand below. */
 static const char *const patterns[IP_X_N] = {
-    [IP_X_DIV] = "(%1 / %2)",   [IP_X_AND] = "(%1 & %2)",       [IP_X_OR] = "(%1 | %2)",
-    [IP_X_XOR] = "(%1 ^ %2)",   [IP_X_POW] = "pow(%1, %2)",     [IP_X_ATAN2] = "atan2(%1, %2)",
-    [IP_X_LT] = "(%1 < %2)",    [IP_X_LE] = "(%1 <= %2)",       [IP_X_EQ] = "(%1 == %2)",
-    [IP_X_NE] = "(%1 != %2)",   [IP_X_FMA] = "fma(%1, %2, %3)", [IP_X_SELECT] = "(%1 ? %2 : %3)",
-    [IP_X_FLOOR] = "floor(%1)", [IP_X_CEIL] = "ceil(%1)",       [IP_X_RINT] = "rint(%1)",
-    [IP_X_TRUNC] = "trunc(%1)", [IP_X_SQRT] = "sqrt(%1)",       [IP_X_ISNAN] = "(%1 != %1)",
+    [IP_X_DIV] = "(%1 / %2)",       [IP_X_AND] = "(%1 & %2)",
+    [IP_X_OR] = "(%1 | %2)",        [IP_X_XOR] = "(%1 ^ %2)",
+    [IP_X_POW] = "pow(%1, %2)",     [IP_X_ATAN2] = "atan2(%1, %2)",
+    [IP_X_LT] = "(%1 < %2)",        [IP_X_LE] = "(%1 <= %2)",
+    [IP_X_EQ] = "(%1 == %2)",       [IP_X_NE] = "(%1 != %2)",
+    [IP_X_FMA] = "fma(%1, %2, %3)", [IP_X_SELECT] = "(%1 ? %2 : %3)",
+    [IP_X_FLOOR] = "floor(%1)",     [IP_X_CEIL] = "ceil(%1)",
+    [IP_X_RINT] = "rint(%1)",       [IP_X_NEXTAFTER] = "nextafter(%1, %2)",
+    [IP_X_TRUNC] = "trunc(%1)",     [IP_X_SQRT] = "sqrt(%1)",
+    [IP_X_ISNAN] = "(%1 != %1)",
 #define FUNCTION(OP, NAME, F64) [IP_X_##OP] = #NAME "(%1)",
 #include "ir/functions.def"
 #undef FUNCTION
@@ -111,6 +115,7 @@ static const char *const patterns[IP_X_N] = {
 static const char *const own_patterns[IP_X_N][2] = {
     [IP_X_POW] = { "ip_pow(%1, %2)", "ip_pow64(%1, %2)" },
     [IP_X_ATAN2] = { "ip_atan2(%1, %2)", "ip_atan2_64(%1, %2)" },
+    [IP_X_NEXTAFTER] = { "ip_nextafter(%1, %2)", "ip_nextafter64(%1, %2)" },
 #define FUNCTION(OP, NAME, F64) [IP_X_##OP] = { "ip_" #NAME "(%1)", #F64 "(%1)" },
 #include "ir/functions.def"
 #undef FUNCTION

@@ -262,20 +262,49 @@ static ip_expr *of_erf(const given *v, int k)
     ip_expr *bell = unary(v, IP_X_EXP, negative(v, square(v, arg(v, k))));
     return mul(v, v->g, mul(v, number(v, 1.12837916709551257390), bell));
 }
+/*
+ * The logarithmic derivative of the gamma function (Abramowitz, Stegun, 6.3): below 1/2 by reflection, psi(1 - a) -
+ * pi / tan(pi a), then psi(b) = psi(b + 8) - 1 / b - ... - 1 / (b + 7), and the asymptotic series.
+ */
+static ip_expr *digamma(const given *v, ip_expr *a)
+{
+    enum { STEPS = 8 };
+    static const double series[] = { -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12 };
+    const double pi = 3.14159265358979323846;
+    ip_expr *one = number(v, 1), *is_low = is(v, IP_X_LT, a, number(v, 0.5));
+    ip_expr *b = ip_x_select(v->ir, is_low, sub(v, one, a), a), *sum = number(v, 0);
+    for (int k = 0; k < STEPS; k++)
+        sum = add(v, sum, divide(v, one, add(v, b, number(v, k))));
+    ip_expr *far = add(v, b, number(v, STEPS)), *z = divide(v, one, square(v, far)), *tail = number(v, 1.0 / 132);
+    for (size_t k = 0; k < sizeof series / sizeof *series; k++)
+        tail = add(v, mul(v, tail, z), number(v, series[k]));
+    ip_expr *psi = sub(v, unary(v, IP_X_LOG, far), divide(v, number(v, 0.5), far));
+    psi = sub(v, sub(v, psi, mul(v, tail, z)), sum);
+    ip_expr *rest = sub(v, a, unary(v, IP_X_RINT, a)); /* tan() has the period pi */
+    ip_expr *turn = divide(v, number(v, pi), unary(v, IP_X_TAN, mul(v, number(v, pi), rest)));
+    return sub(v, psi, where(v, is_low, turn));
+}
+static ip_expr *of_lgamma(const given *v, int k) { return mul(v, v->g, digamma(v, arg(v, k))); }
+static ip_expr *of_tgamma(const given *v, int k) { return mul(v, v->g, mul(v, result(v), digamma(v, arg(v, k)))); }
+static ip_expr *of_nextafter(const given *v, int k) { return k ? NULL : v->g; }
 static ip_expr *of_erfc(const given *v, int k) { return negative(v, of_erf(v, k)); }
 
 /* What is not here has derivative 0, but for windows and loops, which are walked. */
 static const rule rules[IP_X_N] = {
-    [IP_X_ADD] = of_same,    [IP_X_SUB] = of_sub,       [IP_X_MUL] = of_mul,           [IP_X_DIV] = of_div,
-    [IP_X_MOD] = of_mod,     [IP_X_MIN] = of_extreme,   [IP_X_MAX] = of_extreme,       [IP_X_POW] = of_pow,
-    [IP_X_ATAN2] = of_atan2, [IP_X_SELECT] = of_select, [IP_X_FMA] = of_fma,           [IP_X_NEG] = of_neg,
-    [IP_X_ABS] = of_abs,     [IP_X_SQRT] = of_sqrt,     [IP_X_EXP] = of_exp,           [IP_X_EXP2] = of_exp2,
-    [IP_X_EXPM1] = of_expm1, [IP_X_LOG] = of_log,       [IP_X_LOG2] = of_log2,         [IP_X_LOG10] = of_log10,
-    [IP_X_LOG1P] = of_log1p, [IP_X_CBRT] = of_cbrt,     [IP_X_RSQRT] = of_rsqrt,       [IP_X_SIN] = of_sin,
-    [IP_X_COS] = of_cos,     [IP_X_TAN] = of_tan,       [IP_X_ASIN] = of_asin,         [IP_X_ACOS] = of_acos,
-    [IP_X_ATAN] = of_atan,   [IP_X_SINH] = of_sinh,     [IP_X_COSH] = of_cosh,         [IP_X_TANH] = of_tanh,
-    [IP_X_ASINH] = of_asinh, [IP_X_ACOSH] = of_acosh,   [IP_X_ATANH] = of_atanh,       [IP_X_ERF] = of_erf,
-    [IP_X_ERFC] = of_erfc,   [IP_X_CAST] = of_cast,     [IP_X_SATURATE] = of_saturate,
+    [IP_X_ADD] = of_same,      [IP_X_SUB] = of_sub,       [IP_X_MUL] = of_mul,
+    [IP_X_DIV] = of_div,       [IP_X_MOD] = of_mod,       [IP_X_MIN] = of_extreme,
+    [IP_X_MAX] = of_extreme,   [IP_X_POW] = of_pow,       [IP_X_ATAN2] = of_atan2,
+    [IP_X_SELECT] = of_select, [IP_X_FMA] = of_fma,       [IP_X_NEG] = of_neg,
+    [IP_X_ABS] = of_abs,       [IP_X_SQRT] = of_sqrt,     [IP_X_EXP] = of_exp,
+    [IP_X_EXP2] = of_exp2,     [IP_X_EXPM1] = of_expm1,   [IP_X_LOG] = of_log,
+    [IP_X_LOG2] = of_log2,     [IP_X_LOG10] = of_log10,   [IP_X_LOG1P] = of_log1p,
+    [IP_X_CBRT] = of_cbrt,     [IP_X_RSQRT] = of_rsqrt,   [IP_X_SIN] = of_sin,
+    [IP_X_COS] = of_cos,       [IP_X_TAN] = of_tan,       [IP_X_ASIN] = of_asin,
+    [IP_X_ACOS] = of_acos,     [IP_X_ATAN] = of_atan,     [IP_X_SINH] = of_sinh,
+    [IP_X_COSH] = of_cosh,     [IP_X_TANH] = of_tanh,     [IP_X_ASINH] = of_asinh,
+    [IP_X_ACOSH] = of_acosh,   [IP_X_ATANH] = of_atanh,   [IP_X_ERF] = of_erf,
+    [IP_X_LGAMMA] = of_lgamma, [IP_X_TGAMMA] = of_tgamma, [IP_X_NEXTAFTER] = of_nextafter,
+    [IP_X_ERFC] = of_erfc,     [IP_X_CAST] = of_cast,     [IP_X_SATURATE] = of_saturate,
 };
 
 /* ---- what depends on wanted leaves ------------------------------------------------------------------ */

@@ -66,6 +66,7 @@ typedef enum ip_xop {
     IP_X_SHL,
     IP_X_SHR,
     IP_X_POW,
+    IP_X_NEXTAFTER,
     IP_X_ATAN2,
     IP_X_LT,
     IP_X_LE,

@@ -101,6 +101,8 @@ typedef enum fraction { KEEPS, ALWAYS, NEVER } fraction;
 #undef rsqrt
 static double f_sqrt(const double *a) { return sqrt(a[0]); }
 static double f_atan2(const double *a) { return atan2(a[0], a[1]); }
+static double f_nextafter(const double *a) { return nextafter(a[0], a[1]); }
+static double f_fma(const double *a) { return fma(a[0], a[1], a[2]); }
 static double f_pow(const double *a) { return pow(a[0], a[1]); }
 static double f_floor(const double *a) { return floor(a[0]); }
 static double f_ceil(const double *a) { return ceil(a[0]); }
@@ -135,6 +137,8 @@ static const struct {
 } functions[] = {
     { "sqrt", 1, ALWAYS, f_sqrt },
     { "atan2", 2, ALWAYS, f_atan2 },
+    { "nextafter", 2, ALWAYS, f_nextafter },
+    { "fma", 3, ALWAYS, f_fma },
     { "pow", 2, KEEPS, f_pow },
     { "floor", 1, NEVER, f_floor },
     { "ceil", 1, NEVER, f_ceil },

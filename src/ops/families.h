@@ -22,6 +22,8 @@ typedef enum ip_function {
     IP_FN_DIV,
     IP_FN_POW,
     IP_FN_ATAN2,
+    IP_FN_NEXTAFTER,
+    IP_FN_FMA,
     IP_FN_AND,
     IP_FN_OR,
     IP_FN_XOR,

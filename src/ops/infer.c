@@ -38,6 +38,8 @@ const ip_function_facts ip_functions[IP_N_FUNCTIONS] = {
     [IP_FN_DIV] = REAL(IP_X_DIV),
     [IP_FN_POW] = { IP_TYPING_POWER, IP_X_POW, false },
     [IP_FN_ATAN2] = REAL(IP_X_ATAN2),
+    [IP_FN_NEXTAFTER] = REAL(IP_X_NEXTAFTER),
+    [IP_FN_FMA] = REAL(IP_X_FMA),
     [IP_FN_AND] = BITS(IP_X_AND),
     [IP_FN_OR] = BITS(IP_X_OR),
     [IP_FN_XOR] = BITS(IP_X_XOR),
@@ -325,10 +327,17 @@ static bool all_bool(const imgpar_array *node)
     return true;
 }
 
+/* The number next to one of f16 is one of f32, as which f16 is computed. */
+static imgpar_dtype next_dtype(const imgpar_array *node)
+{
+    imgpar_dtype dtype = real(node);
+    return dtype == IMGPAR_F16 ? IMGPAR_F32 : dtype;
+}
+
 static imgpar_dtype operand_dtype(const imgpar_array *node)
 {
     switch (ip_functions[node->op->variant].typing) {
-    case IP_TYPING_REAL: return real(node);
+    case IP_TYPING_REAL: return node->op->variant == IP_FN_NEXTAFTER ? next_dtype(node) : real(node);
     case IP_TYPING_POWER: return ip_function_small_power(node) >= 0 ? product(node) : real(node);
     case IP_TYPING_BITS: return all_bool(node) ? IMGPAR_BOOL : common(node);
     case IP_TYPING_SHIFT: return ip_infer_bends(node) ? widest(false) : promoted(node->inputs[0]->type.dtype);

@@ -168,6 +168,7 @@ static ip_expr *value_of(ip_lower *l)
     if (divisor && !is_written(l, 1, divisor)) return ip_lower_quotient(l, a, divisor, fn == IP_FN_MOD);
     ip_expr *b = operand(l, 1, dtype);
     if ((fn == IP_FN_IDIV || fn == IP_FN_MOD) && ip_dtype(dtype)->is_float) return floored(l, fn == IP_FN_MOD, a, b);
+    if (fn == IP_FN_FMA) return ip_x_fma(l->ir, a, b, operand(l, 2, dtype));
     return facts->swapped ? ip_x_binary(l->ir, facts->xop, b, a) : ip_x_binary(l->ir, facts->xop, a, b);
 }
 

@@ -213,6 +213,7 @@ const ip_ref_loops IP_REF_LOOPS = {
         [IP_X_MEAN] = { SIGNED(mean), BOOL(or_u8) },
         [IP_X_POW] = { SIGNED(pow), REALS(pow), BOOL(pow_bool) },
         [IP_X_ATAN2] = { REALS(atan2) },
+        [IP_X_NEXTAFTER] = { REALS(nextafter) },
         [IP_X_LT] = { SIGNED(lt), REALS(lt), BOOL(lt_u8) },
         [IP_X_LE] = { SIGNED(le), REALS(le), BOOL(le_u8) },
         [IP_X_EQ] = { ALIKE(eq), REALS(eq), BOOL(eq_u8) },
