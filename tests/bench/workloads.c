@@ -177,7 +177,7 @@ const bench_row bench_rows[] = {
       .vips = EXACT, .bars = { FASTER, .cousin = "dilate-3", .cousin_most = 2.5 } },
     { "sobel-gray", BENCH_SOBEL, BENCH_GRAY, .ours = { "sobel($1)" }, .n_in = 1, .opencv = LEVEL, .vips = LEVEL,
       .bars = { FASTER } },
-    { "canny", BENCH_CANNY, BENCH_GRAY_1080P, .ours = { "canny($1, 400, 800)" }, .n_in = 1, .opencv = EXACT },
+    { "canny", BENCH_CANNY, BENCH_GRAY_1080P, .ours = { "canny($1, 100, 200)" }, .n_in = 1, .opencv = EXACT },
     { "match-template-16", BENCH_TEMPLATE, BENCH_GRAY_1080P, .size = 16, .ours = { MATCHED(16) }, .n_in = 1,
       .opencv = REAL, .ref = REAL },
     { "match-template-64", BENCH_TEMPLATE, BENCH_GRAY_1080P, .size = 64, .ours = { MATCHED(64) }, .n_in = 1,
@@ -242,7 +242,7 @@ const bench_row bench_rows[] = {
       .ours = { "a = blur($1, 3)\nwatershed(a, labels(regional_minima(a)))" } },
     /* Of OpenCV only C++ has it. */
     { "inpaint", BENCH_OWN, BENCH_RGB, .n_in = 1, .ours = { INPAINT } },
-    { "hough-lines", BENCH_OWN, BENCH_GRAY_1080P, .ours = { "hough_lines(canny($1, 400, 800))" }, .n_in = 1 },
+    { "hough-lines", BENCH_OWN, BENCH_GRAY_1080P, .ours = { "hough_lines(canny($1, 100, 200))" }, .n_in = 1 },
     { "percentile", BENCH_OWN, BENCH_RGB, .ours = { "percentile($1, 50)" }, .n_in = 1 },
     { "equalize", BENCH_EQUALIZE, BENCH_GRAY, .ours = { "equalize($1)" }, .n_in = 1, .opencv = LEVEL,
       .bars = { .opencv = 1 } },
