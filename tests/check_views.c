@@ -377,6 +377,11 @@ START_TEST(a_view_fuses_with_what_reads_it_and_what_it_reads)
         { "zip($1, $1 + 1, $1 * 2) * 3", 1 },
         { "p = zip(r=$1, g=boxblur($1))\np.g - p.r", 1 },
         { "sum(zip($1, $1 + 1), axis=-1)", 1 },
+        { "reshape($1 + 1, [41 53]) - $1", 1 },
+        { "squeeze(reshape($1, [1 41 53]))", 0 },
+        /* each of its inputs, and the scatter: what is only reshaped is no kernel of its own */
+        { "scatter_add(zeros([9]), reshape(cumsum(cast($1, i32), axis=0), [-1]), ones([1]))", 4 },
+        { "group_sum(cumsum(cast($1, f32), axis=0), cumsum(cast($1, i32), axis=1), 9)", 4 },
     };
     nd_bench b;
     nd_open(&b);

@@ -157,10 +157,11 @@ static imgpar_dtype extreme_dtype(imgpar_dtype dtype)
     return !facts->is_float && facts->maximum <= INT32_MAX ? IMGPAR_I32 : sum_dtype(dtype);
 }
 
-/* Input k as dtype, rounded to nearest and saturated; NaN as a number, which may be infinite. */
+/* Input k as dtype, rounded to nearest and saturated; NaN as a number, which may be infinite. Indices and values are
+ * taken by their number, in whatever dims they are; the base lies as the result does. */
 static ip_stage *input_as(ip_lower *l, int k, imgpar_dtype dtype, double of_nan, const char *note)
 {
-    ip_stage *stage = l->in[k];
+    ip_stage *stage = k == 0 ? l->in[k] : ip_view_in_order(l->in[k]);
     ip_expr *at[4];
     if (stage->dtype == dtype) return stage;
     for (int d = 0; d < 4; d++)

@@ -184,11 +184,21 @@ static ip_stage *same_memory(ip_lower *l, const ip_stage *from)
     return s;
 }
 
-/* reshape, squeeze and expand_dims: the elements in their order. Of a reshaped array, that which was reshaped. */
+/* Whether the result's elements lie as those of the stage do, axis by axis. */
+static bool has_dims(const ip_lower *l, const ip_stage *from)
+{
+    int64_t dims[4];
+    imgpar_dtype dtype = ip_type_storage(&l->node->type, dims);
+    return from->dtype == dtype && memcmp(dims, from->dims, sizeof dims) == 0;
+}
+
+/* reshape, squeeze and expand_dims: the elements in their order. Of a reshaped array, that which was reshaped; to the
+ * dims that they have, the argument itself. */
 ip_stage *ip_stages_reshape(ip_lower *l)
 {
     ip_stage *in = l->in[0];
     if (!in) return NULL;
+    if (has_dims(l, in)) return in;
     ip_stage *same = same_memory(l, in);
     if (same) return same;
     bool again = in->view && in->view->reshaped;

@@ -344,3 +344,8 @@ ip_stage *ip_view_affine_stage(ip_lower *l, ip_stage *in, const ip_affine *m)
 }
 
 ip_stage *ip_view_affine(ip_lower *l, int k, const ip_affine *m) { return ip_view_affine_stage(l, l->in[k], m); }
+
+ip_stage *ip_view_in_order(ip_stage *stage)
+{
+    return stage && stage->view && stage->view->reshaped ? stage->view->reshaped : stage;
+}

@@ -76,5 +76,8 @@ ip_stage *ip_view_stage(ip_lower *l, ip_expr *value);
 /* The same for a stage other than an input, of an array of that type. */
 ip_expr *ip_view_read_stage(ip_lower *l, ip_stage *stage, const ip_type *type, ip_expr *const at[IP_MAX_AXES]);
 ip_stage *ip_view_affine_stage(ip_lower *l, ip_stage *stage, const ip_affine *m);
+/* The stage, or that which it is a reshape of: the same elements in the same order, in other dims. For kernels that
+ * take elements by their number. */
+ip_stage *ip_view_in_order(ip_stage *stage);
 
 #endif

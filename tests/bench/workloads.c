@@ -301,5 +301,6 @@ const bench_row bench_rows[] = {
     { "permute-201-f32", BENCH_OWN, BENCH_LINE_6M, .n_in = 1, .bars = { MOVED },
       .ours = { "permute(reshape($1, [-1, 50, 20]), [2 0 1])" } },
     { "gather-10M-f32", BENCH_OWN, BENCH_GATHERED, .ours = { "take($1, $2)" }, .n_in = 2, .bars = { MOVED } },
+    { "group-10M-f32", BENCH_OWN, BENCH_GATHERED, .ours = { "group_sum($1, $2 % 1000, 1000)" }, .n_in = 2 },
 };
 const int bench_n_rows = sizeof bench_rows / sizeof *bench_rows;
