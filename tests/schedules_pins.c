@@ -59,7 +59,7 @@ const pin pins[] = {
       { "t = reshape(cumsum(cast(histogram($1), i32), axis=1), [256])\nmin(take(t, $1) * 0.113, 255)", IMGPAR_U8, 1,
         300, 70, 0 },
       3,
-      "cast,cumsum,reshape,min|reads   f64 1x256x1",
+      "cast,cumsum,min|reads   f64 1x256x1",
       "ip_replicate" },
     { "rows are kept in as many bits as they need, and means are made in them",
       "rows",
