@@ -305,8 +305,11 @@ IMGPAR_API imgpar_status imgpar_cl_unmap(imgpar_cl_queue *queue, imgpar_cl_buffe
  * does. imgpar_cl_module_symbol() gives them to the host.
  *
  * IMGPAR_GROUP: local memory, 8 bytes a work-item, by which the work-items of a group tell each other something. All of
- * the group call these together, as they call barrier(). v is an int, uint, long, ulong, float or double; work-items
- * are counted from 0, x first; one that there is not gives the asker's own v.
+ * the group call these together, as they call barrier(), imgpar_sub_group_*() too. Where a work-item has returned, or
+ * skips the call by a branch, by && or ?:, or by a loop of another length, the results are undefined. So work-items
+ * past the end stay and bring a neutral value: int v = i < n ? a[i] : 0; for a sum. v is an int, uint, long, ulong,
+ * float or double; work-items are counted from 0, x first; if the source work-item does not exist, the caller's own v
+ * is returned.
  *     imgpar_work_group_any(b), _all(b), _count(b)       bool, bool, uint: whether, and in how many, b is true
  *     imgpar_work_group_reduce_add(v), _min(v), _max(v)  of all; floats are added in an order of the device's
  *     imgpar_work_group_broadcast(v, i), _shuffle(v, i)  v of work-item i, the same for all or each its own
@@ -481,7 +484,7 @@ typedef struct imgpar_cl_work {
  * computes per_item[] of them along x, y and z; where per_item[0] is 0 the library chooses: per_item gets 1 on a GPU,
  * and on a CPU, which likes long loops, rows that keep every core busy a few times. *work gets groups for this kernel
  * and device and enough work-items for all elements, rounded up to whole groups: the kernel tells the last ones by the
- * extents.
+ * extents. One with IMGPAR_GROUP must not return there: its words want all of the group (int v = i < n ? a[i] : 0;).
  */
 IMGPAR_API imgpar_status imgpar_cl_divide(const imgpar_cl_kernel *kernel, const size_t elements[3], size_t per_item[3],
                                           imgpar_cl_work *work);

@@ -54,8 +54,8 @@ static inline uint4 imgpar_random(ulong seed, ulong index)
 /* ---- work-groups and sub-groups ------------------------------------------------------------------------- */
 
 /*
- * Each work-item of a group calls these, none of them on a branch that others do not take: where the device has no
- * sub-groups, and between them, values go through local memory, 8 bytes a work-item, with barriers. Sub-groups are the
+ * Each work-item of a group calls these, the words of sub-groups too, none of them on a branch that others do not take
+ * or behind a return: where the device has no sub-groups, and between them, values go through local memory, 8 bytes a work-item, with barriers. Sub-groups are the
  * device's if it has votes, shuffles and ballots of them, else the group cut into 32 work-items by their number.
  */
 #define IMGPAR_GROUP local ulong *imgpar_group
@@ -135,7 +135,8 @@ static inline uint ip_sub_group_count(local ulong *s, bool yes) { return popcoun
 #define imgpar_sub_group_any(yes) (ip_sub_group_count(imgpar_group, yes) > 0)
 #define imgpar_sub_group_all(yes) (ip_sub_group_count(imgpar_group, yes) == imgpar_sub_group_size())
 
-/* The value that work-item `from` of those that begin at `first` gives; of one that there is not, its own. */
+/* The value that work-item `from` of those that begin at `first` gives; the caller's own v if it does not
+ * exist. */
 #define IP_SHUFFLES(T)                                                                                              \
     static inline T __attribute__((overloadable)) ip_group_take(local ulong *s, T v, uint first, uint n, uint from) \
     {                                                                                                               \
