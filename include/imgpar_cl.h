@@ -103,9 +103,10 @@ typedef struct imgpar_cl_queue_options {
      * must not do itself; NULL: dropped. */
     void (*on_print)(void *user, const char *text);
     void *user;
-    /* Memory for what one launch prints, 256 to 2^31 - 1; 0: 65536. A text takes 32 bytes, 12 for each argument, its
-     * format, and what its strings have and 32 bytes each. Texts that find no room are lost, the last ones; on_print
-     * is told behind the others how many. The launch of a check that failed fails all the same. */
+    /* Memory for what one launch prints, 256 to 2^31 - 1; 0: 65536. 16 bytes are the header's. A text takes 32 bytes,
+     * 12 for each argument and its format; each string 32 bytes and its chars; formats and strings are rounded up to
+     * 4 bytes. What does not fit is dropped, and a last text says how many were. The launch of a check that failed
+     * fails all the same. */
     size_t print_buffer_bytes;
 } imgpar_cl_queue_options;
 
@@ -322,9 +323,12 @@ IMGPAR_API imgpar_status imgpar_cl_unmap(imgpar_cl_queue *queue, imgpar_cl_buffe
  * imgpar_num_sub_groups(). Which work-items a sub-group has differs from device to device.
  *
  * IMGPAR_REPORT: memory by which kernels print and check.
- *     imgpar_printf(format, ...) prints to the queue's on_print: up to 119 numbers (%d %u %x %ld %f %g ..., half and
- *     bool too), chars (%c), pointers (%p) and strings (%s: literals and others in constant memory; of a bool "true"
- *     or "false"), with flags, widths and precisions as printf() of C has them.
+ *     imgpar_printf(format, ...) prints to the queue's on_print: up to 119 numbers (%d %u %x %f %g ..., half and bool
+ *     too), chars (%c), pointers (%p) and strings (%s: literals and others in constant memory, which end with a 0; of
+ *     a bool "true" or "false"), with flags, widths and precisions, * among them, as printf() of C has them. Arguments
+ *     tell themselves how wide they are: h and hh cut them, l, ll, z, j and t may stand and say nothing. A conversion
+ *     that there is not takes its argument and is printed as it stands. Vectors (%v4f) are not taken: print their
+ *     components. What kernels of imgpar_cl_apply() print is dropped.
  *     imgpar_assert(condition), imgpar_check_index(i, n) and imgpar_check_finite(x) make the launch fail, naming
  *     kernel, file, line, work-item and value. The checks are compiled in checked mode only: imgpar_context_set(ctx,
  *     "check", "1") before the module is made, or IMGPAR_CHECK=1; else they do nothing. check_index() gives an index

@@ -8,8 +8,9 @@
  *     [0] ints that records take, which may be more than there is room for   [1] room   [2] 1: a check failed
  *     [3] texts that were printed and had no room   [4...] records: kind, ints of the record, global id x y z, line,
  *     arguments, chars, chars in fours, arguments of three ints
- * An argument is its type (ip_report_signed and so on) and its bits, 64 of them, the lower half first. The bits of a
- * string are the place of a record of its own, which has its chars and, for the id, its address; 0: it had no room.
+ * An argument is its type (ip_report_signed and so on; of whole numbers + 16 times their bytes) and its bits, 64 of them,
+ * the lower half first. The bits of a string are the place of a record of its own, which has its chars and, for the id,
+ * its address; 0: it had no room.
  */
 #if IMGPAR_HAS_F64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -49,7 +50,8 @@ static inline uint4 imgpar_random(ulong seed, ulong index)
     typedef SPACE T *imgpar_symbol_##name
 #define IMGPAR_GLOBAL(T, name, n) IP_SYMBOL(T, name, n, global)
 #define IMGPAR_CONSTANT(T, name, n) IP_SYMBOL(T, name, n, constant)
-#define IMGPAR_SYMBOL(name) imgpar_symbol_##name name
+#define IP_SYMBOL_OF(name) imgpar_symbol_##name name
+#define IMGPAR_SYMBOL(name) IP_SYMBOL_OF(name) /* a name that is a macro is its value, as above */
 
 /* ---- work-groups and sub-groups ------------------------------------------------------------------------- */
 
@@ -352,15 +354,15 @@ static inline int ip_report_word(volatile global int *r, int at, int type, ulong
     {                                                                                                  \
         return ip_report_word(r, at, TYPE, BITS);                                                      \
     }
-IP_REPORT_TYPE(bool, ip_report_bool, v)
-IP_REPORT_TYPE(char, ip_report_signed, (ulong)(long)v)
-IP_REPORT_TYPE(short, ip_report_signed, (ulong)(long)v)
-IP_REPORT_TYPE(int, ip_report_signed, (ulong)(long)v)
-IP_REPORT_TYPE(long, ip_report_signed, (ulong)v)
-IP_REPORT_TYPE(uchar, ip_report_unsigned, v)
-IP_REPORT_TYPE(ushort, ip_report_unsigned, v)
-IP_REPORT_TYPE(uint, ip_report_unsigned, v)
-IP_REPORT_TYPE(ulong, ip_report_unsigned, v)
+IP_REPORT_TYPE(bool, ip_report_bool + 16 * 1, v)
+IP_REPORT_TYPE(char, ip_report_signed + 16 * 1, (ulong)(long)v)
+IP_REPORT_TYPE(short, ip_report_signed + 16 * 2, (ulong)(long)v)
+IP_REPORT_TYPE(int, ip_report_signed + 16 * 4, (ulong)(long)v)
+IP_REPORT_TYPE(long, ip_report_signed + 16 * 8, (ulong)v)
+IP_REPORT_TYPE(uchar, ip_report_unsigned + 16 * 1, v)
+IP_REPORT_TYPE(ushort, ip_report_unsigned + 16 * 2, v)
+IP_REPORT_TYPE(uint, ip_report_unsigned + 16 * 4, v)
+IP_REPORT_TYPE(ulong, ip_report_unsigned + 16 * 8, v)
 IP_REPORT_TYPE(float, ip_report_float, as_uint(v))
 #if IMGPAR_HAS_F16
 IP_REPORT_TYPE(half, ip_report_float, as_uint((float)v))

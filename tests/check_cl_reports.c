@@ -119,6 +119,36 @@ START_TEST(conversions_that_do_not_fit_are_no_harm)
 }
 END_TEST
 
+/* As C has them on a host whose int is 32 bits and whose long is 64. */
+START_TEST(whole_numbers_are_as_wide_as_their_types)
+{
+    static const char text[] =
+        "kernel void k(IMGPAR_REPORT)\n"
+        "{\n"
+        "    int one = get_global_id(0) + 1;\n"
+        "    imgpar_printf(\"%u %x %o %X|\", -one, -one, -one, (short)-one);\n"
+        "    imgpar_printf(\"%hhx %hhd %hd %hu %hhu|\", (char)-one, 299 + one, 65536 + one, -one, 256 + one);\n"
+        "    imgpar_printf(\"%lu %lx %ld %d|\", (ulong)-1, (long)-1, (long)-1, (uint)-1);\n"
+        "    imgpar_printf(\"%zu %jd %td %llu %#x %+d|\", sizeof(int), (long)-2, (long)3, 4ul, 255, 5);\n"
+        "    imgpar_printf(\"%d %u %x\\n\", true, (uchar)200, (uchar)200);\n"
+        "}";
+    ck_assert_str_eq(print_of(text, 1, 0), "4294967295 ffffffff 37777777777 FFFFFFFF|ff 44 1 65535 1|"
+                                           "18446744073709551615 ffffffffffffffff -1 -1|4 -2 3 4 0xff +5|1 200 c8\n");
+}
+END_TEST
+
+START_TEST(widths_and_precisions_may_be_arguments)
+{
+    static const char text[] = "kernel void k(IMGPAR_REPORT)\n"
+                               "{\n"
+                               "    imgpar_printf(\"[%*d] [%-*d] [%*d] [%.*s] \", 5, 42, 4, 7, -4, 8, 2, \"abc\");\n"
+                               "    imgpar_printf(\"[%0*.*f] [%.*f]\\n\", 8, 2, 3.14159f, -1, 0.5f);\n"
+                               "    imgpar_printf(\"%q %d %v4f %d %*q %d\\n\", 1, 2, 3.0f, 4, 5, 6, 7);\n"
+                               "}";
+    ck_assert_str_eq(print_of(text, 1, 0), "[   42] [7   ] [8   ] [ab] [00003.14] [0.500000]\n%q 2 %v4f 4 %*q 7\n");
+}
+END_TEST
+
 /* n arguments, each its number, between brackets. */
 static void check_n_arguments(int n)
 {
@@ -177,10 +207,10 @@ START_TEST(texts_without_room_are_counted)
         char lost[200] = "";
         print_of(many, rows[k].n, rows[k].bytes);
         ck_assert_uint_eq(count_lines(printed, "line 0\n"), rows[k].shown);
-        snprintf(
-            lost, sizeof lost,
-            "(%zu texts more of k had no room in %zu bytes; imgpar_cl_queue_options.print_buffer_bytes sets them)\n",
-            rows[k].n - rows[k].shown, rows[k].bytes ? rows[k].bytes : 65536);
+        snprintf(lost, sizeof lost,
+                 "(k: %zu more text%s did not fit in %zu bytes; raise imgpar_cl_queue_options.print_buffer_bytes)\n",
+                 rows[k].n - rows[k].shown, rows[k].n - rows[k].shown == 1 ? "" : "s",
+                 rows[k].bytes ? rows[k].bytes : 65536);
         ck_assert_str_eq(printed + 7 * rows[k].shown, rows[k].n == rows[k].shown ? "" : lost);
     }
 }
@@ -199,15 +229,15 @@ START_TEST(old_texts_do_not_come_back)
         "}";
     static const char string[] = "kernel void k(IMGPAR_REPORT)\n"
                                  "{\n"
-                                 "    for (int i = 0; i < 3; i++) imgpar_printf(\"abcdefghijkl%s\\n\", "
+                                 "    for (int i = 0; i < 3; i++) imgpar_printf(\"abcdefghijkl%.8s\\n\", "
                                  "\"0123456789012345678901234567890123456789\");\n"
                                  "}";
     print_of(many, 4, 256);
     print_of(long_one, 1, 256);
-    ck_assert_str_eq(printed, "new\n(1 texts more of k had no room in 256 bytes; "
-                              "imgpar_cl_queue_options.print_buffer_bytes sets them)\n");
+    ck_assert_str_eq(printed, "new\n(k: 1 more text did not fit in 256 bytes; "
+                              "raise imgpar_cl_queue_options.print_buffer_bytes)\n");
     print_of(string, 1, 256);
-    static const char want[] = "abcdefghijkl0123456789012345678901234567890123456789\nabcdefghijkl(no room)\n(1 texts";
+    static const char want[] = "abcdefghijkl01234567\nabcdefghijkl(no room)\n(k: 1 more";
     ck_assert_msg(strncmp(printed, want, strlen(want)) == 0, "%s", printed);
 }
 END_TEST
@@ -278,6 +308,8 @@ int main(void)
     tcase_add_test(t, bools_and_pointers_are_printed);
     tcase_add_test(t, halves_are_printed_where_the_device_has_them);
     tcase_add_test(t, conversions_that_do_not_fit_are_no_harm);
+    tcase_add_test(t, whole_numbers_are_as_wide_as_their_types);
+    tcase_add_test(t, widths_and_precisions_may_be_arguments);
     tcase_add_test(t, any_number_of_arguments_is_printed);
     tcase_add_test(t, what_is_printed_is_an_expression_and_takes_expressions);
     tcase_add_test(t, texts_without_room_are_counted);

@@ -89,6 +89,10 @@ static bool next_record(const report_text *t, size_t *at, record *out)
 
 static uint64_t bits_of(const int32_t *arg) { return (uint32_t)arg[1] | (uint64_t)(uint32_t)arg[2] << 32; }
 
+/* Behind the type stand its bytes. */
+static int type_of(const int32_t *arg) { return arg[0] & 15; }
+static bool is_real(const int32_t *arg) { return type_of(arg) == ARG_FLOAT || type_of(arg) == ARG_DOUBLE; }
+
 static double real_of(const int32_t *arg)
 {
     uint64_t bits = bits_of(arg);
@@ -97,7 +101,7 @@ static double real_of(const int32_t *arg)
     double wide;
     memcpy(&single, &low, sizeof single);
     memcpy(&wide, &bits, sizeof wide);
-    switch (arg[0]) {
+    switch (type_of(arg)) {
     case ARG_SIGNED: return (double)(int64_t)bits;
     case ARG_FLOAT: return single;
     case ARG_DOUBLE: return wide;
@@ -107,7 +111,7 @@ static double real_of(const int32_t *arg)
 
 /* ---- printing -------------------------------------------------------------------------------------------------- */
 
-/* The format comes from print_arg(), which lets nothing but a single conversion of this argument through. */
+/* The format comes from format_of(), which makes a single conversion of width, precision and this argument. */
 static void append_formatted(ip_str *out, const char *format, ...)
 {
     va_list args;
@@ -116,17 +120,53 @@ static void append_formatted(ip_str *out, const char *format, ...)
     va_end(args);
 }
 
-/* The conversion that begins with the '%' at text[0]: its length, 0 where it is none that can be printed. */
-static int conversion_length(const char *text, int n)
+/* A conversion of a format: "%-8.3lf". */
+typedef struct conversion {
+    char flags[6];        /* each once */
+    int width, precision; /* as printf() takes them for '*': of one that is not there 0, -1 */
+    bool star[2];         /* width and precision are arguments */
+    int bytes;            /* hh: 1, h: 2; 0: the argument's */
+    char letter;          /* 0: there is none, and this is no conversion */
+    bool is_known;        /* it can be printed */
+    int length;           /* chars of it */
+} conversion;
+
+enum { MOST_WIDTH = 99999 };
+
+/* A number or '*' at text[*k]; `none` where there is neither; more than MOST_WIDTH is MOST_WIDTH + 1. */
+static int read_width(const char *text, int n, int *k, int none, bool *star)
 {
-    int k = 1, digits = 0;
-    while (k < n && text[k] && strchr("-+ #0", text[k]))
+    int value = none, digits = 0;
+    *star = *k < n && text[*k] == '*';
+    if (*star) ++*k;
+    for (; !*star && *k < n && text[*k] >= '0' && text[*k] <= '9'; ++*k) {
+        value = (digits++ ? value : 0) * 10 + (text[*k] - '0');
+        if (value > MOST_WIDTH) value = MOST_WIDTH + 1;
+    }
+    return value;
+}
+
+/* Reads the conversion that begins with the '%' at text[0]. */
+static conversion read_conversion(const char *text, int n)
+{
+    conversion c = { .precision = -1 };
+    int k = 1, n_h = 0;
+    for (; k < n && text[k] && strchr("-+ #0", text[k]); k++)
+        if (!strchr(c.flags, text[k])) c.flags[strlen(c.flags)] = text[k];
+    c.width = read_width(text, n, &k, 0, &c.star[0]);
+    if (k < n && text[k] == '.') {
         k++;
-    for (; k < n && ((text[k] >= '0' && text[k] <= '9') || text[k] == '.'); k++)
-        if (++digits > 6) return 0;
-    while (k < n && (text[k] == 'l' || text[k] == 'h'))
-        k++;
-    return k < n && text[k] && strchr("diouxXcfFeEgGaAsp", text[k]) ? k + 1 : 0;
+        c.precision = read_width(text, n, &k, 0, &c.star[1]);
+    }
+    for (; k < n && text[k] && strchr("hlzjtL", text[k]); k++)
+        n_h += text[k] == 'h';
+    c.bytes = n_h == 0 ? 0 : n_h == 1 ? 2 : 1;
+    bool is_letter = k < n && ((text[k] >= 'a' && text[k] <= 'z') || (text[k] >= 'A' && text[k] <= 'Z'));
+    if (!is_letter) return c;
+    c.letter = text[k];
+    c.is_known = strchr("diouxXcfFeEgGaAsp", c.letter) && c.width <= MOST_WIDTH && c.precision <= MOST_WIDTH;
+    c.length = k + 1;
+    return c;
 }
 
 /* Where the string of an argument lies, as a record; false where it had no room. */
@@ -136,79 +176,112 @@ static bool string_of(const report_text *t, const int32_t *arg, record *out)
     return at >= HEADER_INTS && at < t->used && next_record(t, &at, out) && out->kind == KIND_TEXT;
 }
 
+/* "%-0*.*lld" of a conversion, whose width and precision go before the value. */
+static void format_of(const conversion *c, const char *letters, char out[20])
+{
+    snprintf(out, 20, "%%%s*.*%s", c->flags, letters);
+}
+
 /* With %s: a string as it is, a bool as a word, anything else as the number it is. */
-static void print_string(ip_str *out, const char *format, const report_text *t, const int32_t *arg)
+static void print_string(ip_str *out, const conversion *c, const report_text *t, const int32_t *arg)
 {
     record text;
-    if (arg[0] == ARG_BOOL) {
-        append_formatted(out, format, bits_of(arg) ? "true" : "false");
-    } else if (arg[0] == ARG_STRING && string_of(t, arg, &text)) {
+    char format[20];
+    format_of(c, "s", format);
+    if (type_of(arg) == ARG_BOOL) {
+        append_formatted(out, format, c->width, c->precision, bits_of(arg) ? "true" : "false");
+    } else if (type_of(arg) == ARG_STRING && string_of(t, arg, &text)) {
         char *copy = ip_zalloc((size_t)text.n_chars + 1);
-        if (copy) append_formatted(out, format, (const char *)memcpy(copy, text.chars, (size_t)text.n_chars));
+        if (copy)
+            append_formatted(out, format, c->width, c->precision,
+                             (const char *)memcpy(copy, text.chars, (size_t)text.n_chars));
         if (!copy) out->failed = true;
         ip_free(copy);
-    } else if (arg[0] == ARG_STRING) {
-        append_formatted(out, format, "(no room)");
-    } else if (arg[0] == ARG_FLOAT || arg[0] == ARG_DOUBLE) {
+    } else if (type_of(arg) == ARG_STRING) {
+        append_formatted(out, format, c->width, -1, "(no room)"); /* not the user's text: whole */
+    } else if (is_real(arg)) {
         ip_str_printf(out, "%g", real_of(arg));
+    } else if (type_of(arg) == ARG_SIGNED) {
+        ip_str_printf(out, "%lld", (long long)bits_of(arg));
     } else {
-        ip_str_printf(out, arg[0] == ARG_POINTER ? "0x%llx" : "%lld", (long long)bits_of(arg));
+        ip_str_printf(out, type_of(arg) == ARG_POINTER ? "0x%llx" : "%llu", (unsigned long long)bits_of(arg));
     }
 }
 
 static uint64_t address_of(const report_text *t, const int32_t *arg)
 {
     record text;
-    if (arg[0] != ARG_STRING) return bits_of(arg);
+    if (type_of(arg) != ARG_STRING) return bits_of(arg);
     return string_of(t, arg, &text) ? (uint32_t)text.id[0] | (uint64_t)(uint32_t)text.id[1] << 32 : 0;
 }
 
-static void print_number(ip_str *out, const char *format, char type, const report_text *t, const int32_t *arg)
+/* A whole number as an argument of so many bytes has it: cut, and of signed ones with its sign. */
+static uint64_t cut(uint64_t bits, int bytes, bool is_signed)
 {
-    bool holds_real = arg[0] == ARG_FLOAT || arg[0] == ARG_DOUBLE;
-    int64_t whole = holds_real ? (int64_t)fmin(fmax(real_of(arg), -9e18), 9e18) : (int64_t)address_of(t, arg);
-    if (strchr("fFeEgGaA", type))
-        append_formatted(out, format, real_of(arg));
-    else if (type == 'c')
-        append_formatted(out, format, (int)whole);
-    else
-        append_formatted(out, format, (long long)whole);
+    if (bytes >= 8) return bits;
+    uint64_t half = UINT64_C(1) << (8 * bytes - 1), low = bits & (2 * half - 1);
+    return is_signed && low >= half ? low - 2 * half : low;
 }
 
-/* Types of arguments tell how wide they are, so letters for that are dropped. */
-static void print_arg(ip_str *out, const char *conversion, int length, const report_text *t, const int32_t *arg)
+/* C makes an int of what is smaller, which then is as wide as the conversion says; here the type says what l does. */
+static int bytes_of(const conversion *c, const int32_t *arg)
 {
-    char format[32];
-    int n = 0;
-    char type = conversion[length - 1];
-    format[n++] = '%';
-    if (type == 'p') { /* the same on every host */
-        format[n++] = '#';
-        type = 'x';
-    }
-    for (int k = 1; k < length - 1 && n < 24; k++)
-        if (conversion[k] != 'l' && conversion[k] != 'h') format[n++] = conversion[k];
-    if (strchr("diouxX", type)) {
-        format[n++] = 'l';
-        format[n++] = 'l';
-    }
-    format[n++] = type;
-    format[n] = '\0';
-    if (type == 's')
-        print_string(out, format, t, arg);
+    int own = arg[0] >> 4;
+    return c->bytes ? c->bytes : own == 0 ? 8 : own < 4 ? 4 : own;
+}
+
+static int64_t whole_of(const report_text *t, const int32_t *arg)
+{
+    return is_real(arg) ? (int64_t)fmin(fmax(real_of(arg), -9e18), 9e18) : (int64_t)address_of(t, arg);
+}
+
+static void print_number(ip_str *out, const conversion *c, const report_text *t, const int32_t *arg)
+{
+    const char letters[] = { 'l', 'l', c->letter == 'p' ? 'x' : c->letter, '\0' };
+    char format[20];
+    bool makes_real = strchr("fFeEgGaA", c->letter), is_char = c->letter == 'c';
+    format_of(c, makes_real || is_char ? letters + 2 : letters, format);
+    if (makes_real)
+        append_formatted(out, format, c->width, c->precision, real_of(arg));
+    else if (is_char)
+        append_formatted(out, format, c->width, c->precision, (int)whole_of(t, arg));
     else
-        print_number(out, format, type, t, arg);
+        append_formatted(out, format, c->width, c->precision,
+                         cut((uint64_t)whole_of(t, arg), bytes_of(c, arg), c->letter == 'd' || c->letter == 'i'));
+}
+
+/* The width or precision that is the argument *next. */
+static int read_star(const record *r, const report_text *t, int *next)
+{
+    int64_t v = *next < r->n_args ? whole_of(t, r->args + ARG_INTS * *next) : 0;
+    ++*next;
+    return v > MOST_WIDTH ? MOST_WIDTH : v < -MOST_WIDTH ? -MOST_WIDTH : (int)v;
+}
+
+/* Prints a conversion with its arguments from *next on; false where it is to be shown as it stands. */
+static bool print_conversion(ip_str *out, const report_text *t, const record *r, conversion *c, int *next)
+{
+    if (c->star[0]) c->width = read_star(r, t, next);
+    if (c->star[1]) c->precision = read_star(r, t, next);
+    int k = (*next)++;
+    if (!c->is_known || k >= r->n_args) return false;
+    if (c->letter == 'p' && !strchr(c->flags, '#')) c->flags[strlen(c->flags)] = '#'; /* the same on every host */
+    if (c->letter == 's')
+        print_string(out, c, t, r->args + ARG_INTS * k);
+    else
+        print_number(out, c, t, r->args + ARG_INTS * k);
+    return true;
 }
 
 static void print_record(ip_str *out, const report_text *t, const record *r)
 {
-    int arg = 0;
+    int next = 0;
     for (int k = 0; k < r->n_chars; k++) {
-        int length = r->chars[k] == '%' ? conversion_length(r->chars + k, r->n_chars - k) : 0;
+        conversion c = { .letter = 0 };
         bool is_percent = r->chars[k] == '%' && k + 1 < r->n_chars && r->chars[k + 1] == '%';
-        if (length > 0 && arg < r->n_args) {
-            print_arg(out, r->chars + k, length, t, r->args + ARG_INTS * arg++);
-            k += length - 1;
+        if (r->chars[k] == '%' && !is_percent) c = read_conversion(r->chars + k, r->n_chars - k);
+        if (c.letter && print_conversion(out, t, r, &c, &next)) {
+            k += c.length - 1;
             continue;
         }
         ip_str_putc(out, r->chars[k]);
@@ -216,8 +289,7 @@ static void print_record(ip_str *out, const report_text *t, const record *r)
     }
 }
 
-/* ---- checks
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------ */
 
 /* "scale: text 1:3: index i + 1 = 10 is not in 0 to 9 (work-item 9, 0, 0)". */
 static imgpar_status tell_check(const ip_cl_report *report, const record *r, ip_error *err)
@@ -239,8 +311,7 @@ static imgpar_status tell_check(const ip_cl_report *report, const record *r, ip_
     return IMGPAR_E_CHECK;
 }
 
-/* ---- all of it
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------ */
 
 /* What had no room is counted, once there is somebody to tell. */
 static void tell_lost(const ip_cl_report *report, const report_text *t, void (*print)(void *, const char *), void *user)
@@ -249,8 +320,8 @@ static void tell_lost(const ip_cl_report *report, const report_text *t, void (*p
     int32_t lost = t->ints[3];
     if (lost == 0) return;
     snprintf(text, sizeof text,
-             "(%lld texts more of %s had no room in %zu bytes; imgpar_cl_queue_options.print_buffer_bytes sets them)\n",
-             (long long)lost, report->kernel, report->n_ints * sizeof(int32_t));
+             "(%s: %lld more text%s did not fit in %zu bytes; raise imgpar_cl_queue_options.print_buffer_bytes)\n",
+             report->kernel, (long long)lost, lost == 1 ? "" : "s", report->n_ints * sizeof(int32_t));
     print(user, text);
 }
 
