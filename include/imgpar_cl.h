@@ -99,8 +99,10 @@ typedef struct imgpar_cl_queue_options {
     /* commands that need not wait for each other may run together; IMGPAR_E_UNSUPPORTED where the device has no such
      * queues */
     int out_of_order;
-    /* Called with each text that imgpar_printf() printed in a kernel, by the thread that finishes the queue, which it
-     * must not do itself; NULL: dropped. */
+    /* Called with each text that imgpar_printf() printed in a kernel, by one thread at a time: the one that is in
+     * imgpar_cl_finish(), imgpar_cl_profile() or the last imgpar_cl_queue_release(), or, where the queue blocks, in the
+     * launch. It must not call these, nor, where the queue blocks, anything that gives the queue a command. What
+     * launches printed is kept by the host until then. NULL: dropped. */
     void (*on_print)(void *user, const char *text);
     void *user;
     /* Memory for what one launch prints, 256 to 2^31 - 1; 0: 65536. 16 bytes are the header's. A text takes 32 bytes,
@@ -303,7 +305,9 @@ IMGPAR_API imgpar_status imgpar_cl_unmap(imgpar_cl_queue *queue, imgpar_cl_buffe
  *     IMGPAR_GLOBAL(T, name, n);     n elements of a type in global memory, which kernels read and write
  *     IMGPAR_CONSTANT(T, name, n);   the same in constant memory, which they read
  * declare them. They are 0 until something is written there, and stay from launch to launch as long as the module
- * does. imgpar_cl_module_symbol() gives them to the host.
+ * does. imgpar_cl_module_symbol() gives them to the host. Their names are reserved: a parameter that is a pointer to
+ * global or constant memory and has the name of one is that one, and of its type. Names have 200 characters at most.
+ * Names of kernels that begin with imgpar_ are the library's.
  *
  * IMGPAR_GROUP: local memory, 8 bytes a work-item, by which the work-items of a group tell each other something. All of
  * the group call these together, as they call barrier(), imgpar_sub_group_*() too. Where a work-item has returned, or
@@ -358,7 +362,8 @@ IMGPAR_API const char *imgpar_cl_module_kernels(const imgpar_cl_module *module);
  * module. */
 IMGPAR_API const char *imgpar_cl_module_symbols(const imgpar_cl_module *module);
 /* A global or constant as a buffer, a vector of its elements. imgpar_cl_write() sets it, imgpar_cl_read() reads it
- * back, before, between and after launches; launches wait for these commands, and these for launches. *out is a new
+ * back, before, between and after launches; launches wait for these commands, and these for launches. The host lays
+ * elements out as the device does: a float3 takes 16 bytes, and structs have the paddings of OpenCL C. *out is a new
  * reference to the module's buffer; of a constant its access is IMGPAR_CL_IN. */
 IMGPAR_API imgpar_status imgpar_cl_module_symbol(imgpar_cl_module *module, const char *name, imgpar_cl_buffer **out);
 

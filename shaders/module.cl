@@ -8,9 +8,9 @@
  *     [0] ints that records take, which may be more than there is room for   [1] room   [2] 1: a check failed
  *     [3] texts that were printed and had no room   [4...] records: kind, ints of the record, global id x y z, line,
  *     arguments, chars, chars in fours, arguments of three ints
- * An argument is its type (ip_report_signed and so on; of whole numbers + 16 times their bytes) and its bits, 64 of them,
- * the lower half first. The bits of a string are the place of a record of its own, which has its chars and, for the id,
- * its address; 0: it had no room.
+ * An argument is its type (ip_report_signed and so on; of whole numbers + 16 times their bytes) and its bits, 64 of
+ * them, the lower half first. The bits of a string are the place of a record of its own, which has its chars and, for
+ * the id, its address; 0: it had no room.
  */
 #if IMGPAR_HAS_F64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -39,14 +39,15 @@ static inline uint4 imgpar_random(ulong seed, ulong index)
 
 /*
  * OpenCL 1.2 has no memory that host and kernels know by a name. So a declaration is a type and a kernel, which tells
- * the host by its name that there is one, and how large it is (src/cl/symbol.c); what kernels name is a parameter.
+ * the host by its name that there is one, how large it is, and of which type (src/cl/symbol.c); what kernels name is a
+ * parameter.
  */
-#define IP_SYMBOL(T, name, n, SPACE)                               \
-    kernel void imgpar_##SPACE##_##name(global ulong *imgpar_size) \
-    {                                                              \
-        imgpar_size[0] = sizeof(T);                                \
-        imgpar_size[1] = (ulong)(long)(n);                         \
-    }                                                              \
+#define IP_SYMBOL(T, name, n, SPACE)                                                       \
+    kernel void imgpar_##SPACE##_##name(global ulong *imgpar_size, SPACE T *imgpar_symbol) \
+    {                                                                                      \
+        imgpar_size[0] = sizeof(T);                                                        \
+        imgpar_size[1] = (ulong)(long)(n);                                                 \
+    }                                                                                      \
     typedef SPACE T *imgpar_symbol_##name
 #define IMGPAR_GLOBAL(T, name, n) IP_SYMBOL(T, name, n, global)
 #define IMGPAR_CONSTANT(T, name, n) IP_SYMBOL(T, name, n, constant)
@@ -57,8 +58,9 @@ static inline uint4 imgpar_random(ulong seed, ulong index)
 
 /*
  * Each work-item of a group calls these, the words of sub-groups too, none of them on a branch that others do not take
- * or behind a return: where the device has no sub-groups, and between them, values go through local memory, 8 bytes a work-item, with barriers. Sub-groups are the
- * device's if it has votes, shuffles and ballots of them, else the group cut into 32 work-items by their number.
+ * or behind a return: where the device has no sub-groups, and between them, values go through local memory, 8 bytes a
+ * work-item, with barriers. Sub-groups are the device's if it has votes, shuffles and ballots of them, else the group
+ * cut into 32 work-items by their number.
  */
 #define IMGPAR_GROUP local ulong *imgpar_group
 
@@ -276,10 +278,11 @@ enum {
     ip_report_string
 };
 
-static inline int ip_report_length(constant const char *text)
+/* The chars before the 0, of so many at most. */
+static inline int ip_report_length(constant const char *text, int most)
 {
     int n = 0;
-    while (text[n])
+    while (n < most && text[n])
         n++;
     return n;
 }
@@ -309,7 +312,7 @@ static inline int ip_report_chars(volatile global int *r, int at, int chars, con
 /* Begins a record; the place of its first argument, or 0 where there is no room. */
 static inline int ip_report_begin(volatile global int *r, int kind, int line, constant const char *text, int n_args)
 {
-    int chars = ip_report_length(text), n = 8 + (chars + 3) / 4 + 3 * n_args, at = ip_report_take(r, n);
+    int chars = ip_report_length(text, INT_MAX), n = 8 + (chars + 3) / 4 + 3 * n_args, at = ip_report_take(r, n);
     if (at == 0) {
         if (kind == ip_report_print && r[3] < INT_MAX) atomic_inc(&r[3]);
         return 0;
@@ -321,13 +324,67 @@ static inline int ip_report_begin(volatile global int *r, int kind, int line, co
     r[at + 5] = line;
     r[at + 6] = n_args;
     r[at + 7] = chars;
-    return ip_report_chars(r, at + 8, chars, text);
+    int args = ip_report_chars(r, at + 8, chars, text);
+    if (n_args > 0) r[args] = at; /* where the next argument comes lies the place of its record */
+    return args;
 }
 
-/* A string as a record of its own; its place, 0 where there is no room. */
-static inline int ip_report_put_text(volatile global int *r, constant const char *text)
+static inline int ip_report_char(volatile global int *r, int record, int k)
 {
-    int chars = ip_report_length(text), n = 8 + (chars + 3) / 4, at = ip_report_take(r, n);
+    return k < r[record + 7] ? r[record + 8 + k / 4] >> 8 * (k % 4) & 255 : 0;
+}
+
+/* Reads digits or '*' of a format at char *k; `none` where there is neither. */
+static inline int ip_report_width(volatile global int *r, int record, int *k, int *arg, int none)
+{
+    int value = none, c = ip_report_char(r, record, *k);
+    if (c == '*') {
+        if (*arg < r[record + 6]) value = r[record + r[record + 1] - 3 * (r[record + 6] - *arg) + 1];
+        ++*arg;
+        ++*k;
+        return value;
+    }
+    for (bool first = true; c >= '0' && c <= '9'; c = ip_report_char(r, record, ++*k), first = false)
+        value = (first ? 0 : min(value, 99999)) * 10 + (c - '0');
+    return value;
+}
+
+/* How many chars the format of a record shows of its argument `asked`, as report.c reads formats: the precision. */
+static inline int ip_report_shown(volatile global int *r, int record, int asked)
+{
+    int arg = 0;
+    for (int k = 0; k < r[record + 7] && arg <= asked; k++) {
+        if (ip_report_char(r, record, k) != '%') continue;
+        int before = k++, precision = -1, c = ip_report_char(r, record, k);
+        if (c == '%') continue;
+        while (c == '-' || c == '+' || c == ' ' || c == '#' || c == '0')
+            c = ip_report_char(r, record, ++k);
+        int next = arg;
+        ip_report_width(r, record, &k, &next, 0);
+        if (ip_report_char(r, record, k) == '.') {
+            k++;
+            precision = ip_report_width(r, record, &k, &next, 0);
+        }
+        c = ip_report_char(r, record, k);
+        while (c == 'h' || c == 'l' || c == 'z' || c == 'j' || c == 't' || c == 'L')
+            c = ip_report_char(r, record, ++k);
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))) {
+            k = before;
+            continue;
+        }
+        if (next == asked) return c == 's' && precision >= 0 ? precision : INT_MAX;
+        arg = next + 1;
+    }
+    return INT_MAX;
+}
+
+/* A string, which is the argument at arg, as a record of its own; its place, 0 where there is no room. No more is read
+ * than is shown or has room: it may have no end. */
+static inline int ip_report_put_text(volatile global int *r, int arg, constant const char *text)
+{
+    int record = r[arg], shown = ip_report_shown(r, record, r[record + 6] - (record + r[record + 1] - arg) / 3);
+    int room = 4 * (min(r[1], INT_MAX / 8) - 4 - 8) + 1;
+    int chars = ip_report_length(text, min(shown, room)), n = 8 + (chars + 3) / 4, at = ip_report_take(r, n);
     if (at == 0) return 0;
     ulong address = (ulong)(uintptr_t)text;
     r[at] = ip_report_text;
@@ -343,6 +400,8 @@ static inline int ip_report_put_text(volatile global int *r, constant const char
 static inline int ip_report_word(volatile global int *r, int at, int type, ulong bits)
 {
     if (at == 0) return 0;
+    int record = r[at];
+    if (at + 3 < record + r[record + 1]) r[at + 3] = record;
     r[at] = type;
     r[at + 1] = (int)(uint)bits;
     r[at + 2] = (int)(uint)(bits >> 32);
@@ -371,7 +430,7 @@ IP_REPORT_TYPE(half, ip_report_float, as_uint((float)v))
 IP_REPORT_TYPE(double, ip_report_double, as_ulong(v))
 #endif
 /* Chars in constant memory are a string; what lies elsewhere may have no end, and is a pointer. */
-IP_REPORT_TYPE(constant const char *, ip_report_string, at == 0 ? 0ul : (ulong)ip_report_put_text(r, v))
+IP_REPORT_TYPE(constant const char *, ip_report_string, at == 0 ? 0ul : (ulong)ip_report_put_text(r, at, v))
 IP_REPORT_TYPE(constant const void *, ip_report_pointer, (ulong)(uintptr_t)v)
 IP_REPORT_TYPE(const volatile global void *, ip_report_pointer, (ulong)(uintptr_t)v)
 IP_REPORT_TYPE(const volatile local void *, ip_report_pointer, (ulong)(uintptr_t)v)

@@ -287,6 +287,31 @@ START_TEST(local_memory_of_groups_is_counted)
 }
 END_TEST
 
+/* A group that the library chooses has room for what its work-items take. */
+START_TEST(chosen_groups_fit_local_memory)
+{
+    imgpar_cl_kernel *k = new_kernel("kernel void k(global uint *out, local char *more, IMGPAR_GROUP)\n"
+                                     "{\n"
+                                     "    more[0] = 1;\n"
+                                     "    out[get_global_id(0)] = imgpar_work_group_count(1);\n"
+                                     "}",
+                                     "k");
+    imgpar_cl_buffer *b = new_buffer(IMGPAR_CL_OUT, imgpar_cl_vector(64, 4));
+    imgpar_cl_kernel_info info = { .struct_size = sizeof info };
+    OK(imgpar_cl_kernel_get_info(k, &info));
+    const size_t there = imgpar_context_device(ctx)->local_bytes - (size_t)info.local_bytes;
+    uint32_t got[64];
+    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 64 }),
+                        IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_local(there - 70)), NULL));
+    OK(imgpar_cl_read(queue, b, NULL, got, NULL));
+    OK(imgpar_cl_finish(queue));
+    for (int i = 0; i < 64; i++)
+        ck_assert(got[i] >= 1 && got[i] <= 8);
+    imgpar_cl_buffer_release(b);
+    imgpar_cl_kernel_release(k);
+}
+END_TEST
+
 START_TEST(a_kernel_with_groups_is_a_node)
 {
     imgpar_cl_kernel *k =
@@ -322,6 +347,7 @@ int main(void)
     tcase_add_loop_test(t, shuffles_and_reductions_are_those_of_a_loop, 0, sizeof types / sizeof *types);
     tcase_add_test(t, words_for_groups_and_reports_meet);
     tcase_add_test(t, local_memory_of_groups_is_counted);
+    tcase_add_test(t, chosen_groups_fit_local_memory);
     tcase_add_test(t, a_kernel_with_groups_is_a_node);
     suite_add_tcase(suite, t);
     return run_suite(suite);

@@ -3,6 +3,7 @@
 #include "cl_help.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 static const char text[] =
     "typedef struct { float x; uchar kind; } rule;\n"
@@ -207,6 +208,12 @@ START_TEST(wrong_declarations_are_refused)
           "module_new: less has -2 elements; a constant has 1 or more");
     FAILS(imgpar_cl_module_from_text(ctx, "IMGPAR_CONSTANT(int, much, 1 << 30);", &m), IMGPAR_E_LIMIT,
           "module_new: the constant much has 4294967296 bytes; the device has room for");
+    FAILS(imgpar_cl_module_from_text(ctx, "IMGPAR_GLOBAL(long, vast, 1L << 50);", &m), IMGPAR_E_DEVICE_MEMORY,
+          "module_new: the global vast of 1125899906842624 x 8 bytes: ");
+    FAILS(imgpar_cl_module_from_text(ctx, "kernel void imgpar_k() { }", &m), IMGPAR_E_ARGUMENT,
+          "module_new: imgpar_k: names that begin with imgpar_ are the library's");
+    FAILS(imgpar_cl_module_from_text(ctx, "kernel void imgpar_global_w(global int *a) { }", &m), IMGPAR_E_ARGUMENT,
+          "module_new: imgpar_global_w: names that begin with imgpar_ are the library's");
     ck_assert_ptr_null(m);
     OK(imgpar_cl_module_from_text(ctx,
                                   "IMGPAR_GLOBAL(int, hits, 1);\n"
@@ -217,11 +224,107 @@ START_TEST(wrong_declarations_are_refused)
     FAILS(imgpar_cl_module_launch(queue, m, "k", IMGPAR_CL_WORK(.global = { 1 }), NULL, 0, NULL), IMGPAR_E_ARGUMENT,
           "hits, which launches fill in, stands before n");
     FAILS(imgpar_cl_module_launch(queue, m, "none", IMGPAR_CL_WORK(.global = { 1 }), NULL, 0, NULL), IMGPAR_E_ARGUMENT,
-          "the module has no kernel \"none\"; it has: k");
+          "module_launch: the module has no kernel \"none\"; it has: k");
+    FAILS(imgpar_cl_kernel_new(m, "imgpar_global_hits", &k), IMGPAR_E_ARGUMENT,
+          "kernel_new: imgpar_global_hits: names that begin with imgpar_ are the library's");
     FAILS(imgpar_cl_module_launch(NULL, m, "k", NULL, NULL, 0, NULL), IMGPAR_E_ARGUMENT, "the queue is NULL");
     FAILS(imgpar_cl_module_launch(queue, NULL, "k", NULL, NULL, 0, NULL), IMGPAR_E_ARGUMENT, "the module is NULL");
     FAILS(imgpar_cl_module_launch(queue, m, NULL, NULL, NULL, 0, NULL), IMGPAR_E_ARGUMENT, "the name is NULL");
     imgpar_cl_module_release(m);
+}
+END_TEST
+
+/* A name of n characters. */
+static const char *long_name(int n, char name[400])
+{
+    memset(name, 'w', (size_t)n);
+    name[n] = '\0';
+    return name;
+}
+
+START_TEST(long_names_are_kept_whole)
+{
+    char name[400], source[2000];
+    int32_t n_hits = 0;
+    imgpar_cl_module *m = NULL;
+    snprintf(source, sizeof source, "IMGPAR_GLOBAL(int, %s, 1);\nkernel void k(IMGPAR_SYMBOL(%s)) { *%s = 7; }",
+             long_name(200, name), name, name);
+    OK(imgpar_cl_module_from_text(ctx, source, &m));
+    OK(imgpar_cl_module_launch(queue, m, "k", IMGPAR_CL_WORK(.global = { 1 }), NULL, 0, NULL));
+    imgpar_cl_buffer *b = symbol_of(m, name);
+    OK(imgpar_cl_read(queue, b, NULL, &n_hits, NULL));
+    OK(imgpar_cl_finish(queue));
+    ck_assert_int_eq(n_hits, 7);
+    imgpar_cl_buffer_release(b);
+    imgpar_cl_module_release(m);
+    snprintf(source, sizeof source, "IMGPAR_GLOBAL(int, %s, 1);", long_name(201, name));
+    FAILS(imgpar_cl_module_from_text(ctx, source, &m), IMGPAR_E_LIMIT, "has 201 characters; at most 200 are kept");
+}
+END_TEST
+
+START_TEST(names_of_symbols_are_reserved)
+{
+    static const struct {
+        const char *params, *message;
+    } rows[] = { { "global float *w",
+                   "the parameter w (global float*) has the name of the module's global (global int*)" },
+                 { "constant int *w", "the parameter w (constant int*) has the name of the module's global" } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char source[200];
+        imgpar_cl_module *m;
+        imgpar_cl_kernel *k;
+        snprintf(source, sizeof source, "IMGPAR_GLOBAL(int, w, 1);\nkernel void k(%s) { }", rows[i].params);
+        OK(imgpar_cl_module_from_text(ctx, source, &m));
+        FAILS(imgpar_cl_kernel_new(m, "k", &k), IMGPAR_E_ARGUMENT, rows[i].message);
+        imgpar_cl_module_release(m);
+    }
+}
+END_TEST
+
+/* More than fits a copy is set to 0 on the device, and a name may be a macro. */
+START_TEST(large_globals_begin_with_zeros)
+{
+    enum { N = 300000 };
+    imgpar_cl_module *m;
+    int32_t *got = malloc(N * sizeof *got);
+    for (int round = 0; round < 2; round++) { /* the second finds what the first left in the pool */
+        OK(imgpar_cl_module_from_text(ctx,
+                                      "#define NAME table\n"
+                                      "IMGPAR_GLOBAL(int, NAME, 300000);\n"
+                                      "kernel void k(IMGPAR_SYMBOL(NAME)) { NAME[get_global_id(0)] += 5; }",
+                                      &m));
+        OK(imgpar_cl_module_launch(queue, m, "k", IMGPAR_CL_WORK(.global = { N }), NULL, 0, NULL));
+        imgpar_cl_buffer *b = symbol_of(m, "table");
+        OK(imgpar_cl_read(queue, b, NULL, got, NULL));
+        OK(imgpar_cl_finish(queue));
+        for (int i = 0; i < N; i++)
+            ck_assert_int_eq(got[i], 5);
+        imgpar_cl_buffer_release(b);
+        imgpar_cl_module_release(m);
+    }
+    free(got);
+}
+END_TEST
+
+START_TEST(own_types_may_begin_like_vectors)
+{
+    const float given[16] = { [15] = 3 };
+    imgpar_cl_arg_info info = { .struct_size = sizeof info };
+    imgpar_cl_kernel *k = new_kernel("typedef struct { float4 r[4]; } float4x4;\n"
+                                     "kernel void k(float4x4 f, global float *o) { o[0] = f.r[3].w; }",
+                                     "k");
+    imgpar_cl_buffer *b = new_buffer(IMGPAR_CL_OUT, imgpar_cl_vector(1, 4));
+    float got = 0;
+    OK(imgpar_cl_kernel_get_arg_info(k, 0, &info));
+    ck_assert_int_eq(info.kind, IMGPAR_CL_ARG_STRUCT);
+    ck_assert_uint_eq(info.size_bytes, 0);
+    OK(imgpar_cl_launch(queue, k, IMGPAR_CL_WORK(.global = { 1 }),
+                        IMGPAR_CL_ARGS(imgpar_cl_arg_struct(given, sizeof given), imgpar_cl_arg_buffer(b)), NULL));
+    OK(imgpar_cl_read(queue, b, NULL, &got, NULL));
+    OK(imgpar_cl_finish(queue));
+    ck_assert_float_eq(got, 3.0f);
+    imgpar_cl_buffer_release(b);
+    imgpar_cl_kernel_release(k);
 }
 END_TEST
 
@@ -360,6 +463,10 @@ int main(void)
     tcase_add_test(t, modules_of_one_text_share_code_and_no_memory);
     tcase_add_test(t, parameters_are_told);
     tcase_add_test(t, wrong_declarations_are_refused);
+    tcase_add_test(t, long_names_are_kept_whole);
+    tcase_add_test(t, names_of_symbols_are_reserved);
+    tcase_add_test(t, large_globals_begin_with_zeros);
+    tcase_add_test(t, own_types_may_begin_like_vectors);
     tcase_add_test(t, nodes_read_constants_and_have_no_state);
     tcase_add_test(t, threads_share_a_module);
     tcase_add_loop_test(t, each_step_may_fail_without_a_leak, 0, sizeof faults / sizeof *faults);

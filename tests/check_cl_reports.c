@@ -2,7 +2,10 @@
 /* What kernels print: conversions, strings, many arguments, and what happens where there is no room. */
 #include "cl_help.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <time.h>
 
 static char printed[1 << 20];
 
@@ -149,6 +152,40 @@ START_TEST(widths_and_precisions_may_be_arguments)
 }
 END_TEST
 
+/* A constant without a 0 at its end, of which the format shows a few chars. */
+START_TEST(of_a_text_no_more_is_read_than_is_shown)
+{
+    static const char text[] =
+        "IMGPAR_CONSTANT(char, label, 1000);\n"
+        "kernel void k(IMGPAR_SYMBOL(label), IMGPAR_REPORT)\n"
+        "{\n"
+        "    imgpar_printf(\"%d %% %5 [%.4s] [%.*s] [%-6.*s] [%.s]\\n\", 1, label, 3, label, 2, label, label);\n"
+        "    imgpar_printf(\"[%.4s]\\n\", label);\n"
+        "}";
+    static const char long_one[] = "IMGPAR_CONSTANT(char, label, 1000);\n"
+                                   "kernel void k(IMGPAR_SYMBOL(label), IMGPAR_REPORT)\n"
+                                   "{ imgpar_printf(\"[%.2000s]\\n\", label); }";
+    static const struct {
+        const char *text, *want;
+    } rows[] = { { text, "1 % %5 [aaaa] [aaa] [aa    ] []\n[aaaa]\n" }, { long_one, "[(no room)]\n" } };
+    const char a = 'a';
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        imgpar_cl_queue *q = printing_queue(i == 0 ? 480 : 256);
+        imgpar_cl_module *m;
+        imgpar_cl_buffer *b;
+        OK(imgpar_cl_module_from_text(ctx, rows[i].text, &m));
+        OK(imgpar_cl_module_symbol(m, "label", &b));
+        OK(imgpar_cl_fill(q, b, NULL, &a, NULL));
+        OK(imgpar_cl_module_launch(q, m, "k", IMGPAR_CL_WORK(.global = { 1 }), NULL, 0, NULL));
+        OK(imgpar_cl_finish(q));
+        ck_assert_str_eq(printed, rows[i].want);
+        imgpar_cl_buffer_release(b);
+        imgpar_cl_module_release(m);
+        imgpar_cl_queue_release(q);
+    }
+}
+END_TEST
+
 /* n arguments, each its number, between brackets. */
 static void check_n_arguments(int n)
 {
@@ -229,15 +266,15 @@ START_TEST(old_texts_do_not_come_back)
         "}";
     static const char string[] = "kernel void k(IMGPAR_REPORT)\n"
                                  "{\n"
-                                 "    for (int i = 0; i < 3; i++) imgpar_printf(\"abcdefghijkl%.8s\\n\", "
+                                 "    for (int i = 0; i < 4; i++) imgpar_printf(\"abcdefghijkl%.8s\\n\", "
                                  "\"0123456789012345678901234567890123456789\");\n"
                                  "}";
     print_of(many, 4, 256);
     print_of(long_one, 1, 256);
     ck_assert_str_eq(printed, "new\n(k: 1 more text did not fit in 256 bytes; "
                               "raise imgpar_cl_queue_options.print_buffer_bytes)\n");
-    print_of(string, 1, 256);
-    static const char want[] = "abcdefghijkl01234567\nabcdefghijkl(no room)\n(k: 1 more";
+    print_of(string, 1, 300);
+    static const char want[] = "abcdefghijkl01234567\nabcdefghijkl01234567\nabcdefghijkl(no room)\n(k: 1 more";
     ck_assert_msg(strncmp(printed, want, strlen(want)) == 0, "%s", printed);
 }
 END_TEST
@@ -257,6 +294,76 @@ START_TEST(a_failed_check_is_told_in_a_full_buffer)
     ck_assert_uint_eq(count_lines(printed, "line 0\n"), 4);
     imgpar_cl_kernel_release(k);
     imgpar_cl_queue_release(q);
+}
+END_TEST
+
+/* A queue that nobody finishes gives reports that are over back: of 1000 of 1 MiB, far fewer are there at once. What
+ * they tell stays, in its order. */
+START_TEST(reports_that_are_over_take_no_memory)
+{
+    imgpar_counters c = { .struct_size = sizeof c };
+    ck_assert_int_eq(imgpar_context_set(ctx, "check", "1"), IMGPAR_OK);
+    imgpar_cl_queue *q = printing_queue(1 << 20);
+    imgpar_cl_kernel *k = new_kernel("kernel void k(int n, IMGPAR_REPORT)\n"
+                                     "{\n"
+                                     "    if (n % 100 == 0) imgpar_printf(\"%d \", n);\n"
+                                     "    imgpar_assert(n != 250 && n != 700);\n"
+                                     "}",
+                                     "k");
+    imgpar_cl_event *e;
+    for (int n = 0; n < 1000; n++) {
+        OK(imgpar_cl_launch(q, k, IMGPAR_CL_WORK(.global = { 1 }), IMGPAR_CL_ARGS(imgpar_cl_arg_int(n)),
+                            IMGPAR_CL_ORDER(.event = &e)));
+        OK(imgpar_cl_wait(&e, 1));
+        imgpar_cl_event_release(e);
+    }
+    imgpar_context_counters(ctx, &c);
+    ck_assert_uint_lt(c.device_bytes_peak, 100 << 20);
+    ck_assert_str_eq(printed, "");
+    FAILS(imgpar_cl_finish(q), IMGPAR_E_CHECK, "assertion failed: n != 250 && n != 700");
+    ck_assert_str_eq(printed, "0 100 200 300 400 500 600 700 800 900 ");
+    imgpar_cl_kernel_release(k);
+    imgpar_cl_queue_release(q);
+}
+END_TEST
+
+static atomic_int n_inside, most_inside;
+
+static void look_who_is_inside(void *user, const char *text)
+{
+    const struct timespec a_while = { .tv_nsec = 1000000 };
+    int n = atomic_fetch_add(&n_inside, 1) + 1;
+    (void)user;
+    (void)text;
+    if (n > most_inside) most_inside = n;
+    nanosleep(&a_while, NULL);
+    atomic_fetch_sub(&n_inside, 1);
+}
+
+static imgpar_cl_queue *blocking;
+
+static void *launch_some(void *kernel)
+{
+    for (int k = 0; k < 10; k++)
+        OK(imgpar_cl_launch(blocking, kernel, IMGPAR_CL_WORK(.global = { 2 }), NULL, 0, NULL));
+    return NULL;
+}
+
+START_TEST(one_thread_at_a_time_prints)
+{
+    const imgpar_cl_queue_options options = { .struct_size = sizeof options,
+                                              .blocks = 1,
+                                              .on_print = look_who_is_inside };
+    pthread_t threads[4];
+    OK(imgpar_cl_queue_new(ctx, &options, &blocking));
+    imgpar_cl_kernel *k = new_kernel(many, "k");
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, launch_some, k), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert_int_eq(most_inside, 1);
+    imgpar_cl_kernel_release(k);
+    imgpar_cl_queue_release(blocking);
 }
 END_TEST
 
@@ -310,11 +417,14 @@ int main(void)
     tcase_add_test(t, conversions_that_do_not_fit_are_no_harm);
     tcase_add_test(t, whole_numbers_are_as_wide_as_their_types);
     tcase_add_test(t, widths_and_precisions_may_be_arguments);
+    tcase_add_test(t, of_a_text_no_more_is_read_than_is_shown);
     tcase_add_test(t, any_number_of_arguments_is_printed);
     tcase_add_test(t, what_is_printed_is_an_expression_and_takes_expressions);
     tcase_add_test(t, texts_without_room_are_counted);
     tcase_add_test(t, old_texts_do_not_come_back);
     tcase_add_test(t, a_failed_check_is_told_in_a_full_buffer);
+    tcase_add_test(t, reports_that_are_over_take_no_memory);
+    tcase_add_test(t, one_thread_at_a_time_prints);
     tcase_add_test(t, wrong_sizes_are_refused);
     tcase_add_loop_test(t, each_step_may_fail_without_a_leak, 0, sizeof faults / sizeof *faults);
     suite_add_tcase(suite, t);

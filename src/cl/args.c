@@ -139,17 +139,27 @@ imgpar_status ip_cl_check_args(const imgpar_cl_kernel *kernel, const imgpar_cl_a
 }
 
 /* What IMGPAR_GROUP takes: 8 bytes a work-item. */
-static size_t meeting_bytes(const imgpar_cl_work *w) { return 8 * w->local[0] * w->local[1] * w->local[2]; }
+static size_t group_bytes(const imgpar_cl_work *w)
+{
+    return (size_t)IP_CL_GROUP_BYTES * w->local[0] * w->local[1] * w->local[2];
+}
 
 static uint64_t add_bytes(uint64_t a, uint64_t b) { return b > UINT64_MAX - a ? UINT64_MAX : a + b; }
+
+uint64_t ip_cl_local_bytes(const imgpar_cl_kernel *kernel, const imgpar_cl_arg *args)
+{
+    uint64_t bytes = kernel->local_bytes;
+    for (unsigned k = 0; args && k < kernel->n_params; k++)
+        if (args[k].kind == IMGPAR_CL_ARG_LOCAL) bytes = add_bytes(bytes, args[k].size_bytes);
+    return bytes;
+}
 
 imgpar_status ip_cl_check_local(const imgpar_cl_kernel *kernel, const imgpar_cl_arg *args, const imgpar_cl_work *work,
                                 ip_error *err)
 {
-    uint64_t local_bytes = kernel->local_bytes, there = kernel->module->program->device->facts.info.local_bytes;
-    for (unsigned k = 0; k < kernel->n_params; k++)
-        if (args[k].kind == IMGPAR_CL_ARG_LOCAL) local_bytes = add_bytes(local_bytes, args[k].size_bytes);
-    if (kernel->meets) local_bytes = add_bytes(local_bytes, meeting_bytes(work));
+    uint64_t local_bytes = ip_cl_local_bytes(kernel, args);
+    const uint64_t there = kernel->module->program->device->facts.info.local_bytes;
+    if (kernel->has_group) local_bytes = add_bytes(local_bytes, group_bytes(work));
     if (local_bytes > there)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: needs %llu bytes of local memory; the device has %llu", kernel->name,
                        (unsigned long long)local_bytes, (unsigned long long)there);
@@ -218,7 +228,7 @@ static cl_int bind_filled(const binding *b, unsigned k, const ip_cl_report *repo
         ip_buffer *memory = ip_cl_report_memory(report);
         return bind_memory(b, k, memory->mem, memory, NULL);
     }
-    case IP_CL_BY_GROUP: return IP_CL(clSetKernelArg(b->kernel, k, meeting_bytes(&b->launch->work), NULL));
+    case IP_CL_BY_GROUP: return IP_CL(clSetKernelArg(b->kernel, k, group_bytes(&b->launch->work), NULL));
     default: return bind_memory(b, k, p->symbol->buffer->mem, p->symbol->buffer->memory, p->symbol->buffer);
     }
 }

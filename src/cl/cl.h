@@ -55,10 +55,12 @@ struct imgpar_cl_queue {
     void (*on_print)(void *user, const char *text);
     void *user;
     size_t print_buffer_bytes; /* 0: IP_CL_REPORT_BYTES */
-    pthread_mutex_t settling;  /* held by who waits for the records, so that others wait with it; above lock */
+    /* held by who waits for the records, so that others wait with it, and by who delivers a report; above lock */
+    pthread_mutex_t settling;
     pthread_mutex_t lock;      /* guards what follows */
     imgpar_cl_event **records; /* commands whose times are not in the profile yet */
     size_t n_records, records_capacity;
+    size_t report_bytes, most_report_bytes; /* device memory of reports in records, and when to look which are over */
     imgpar_cl_profile_row *rows;
     size_t n_rows;
     ip_error first; /* failure since the last finish */
@@ -158,6 +160,7 @@ typedef enum ip_cl_filler { IP_CL_BY_USER, IP_CL_BY_REPORT, IP_CL_BY_GROUP, IP_C
 /* A global or a constant of a module: memory that kernels name and the host copies from and to. */
 typedef struct ip_cl_symbol {
     char *name;
+    char type[48]; /* "int*", as parameters have it */
     bool is_constant;
     imgpar_cl_buffer *buffer; /* a reference */
 } ip_cl_symbol;
@@ -167,8 +170,8 @@ typedef enum ip_cl_param_kind { IP_CL_GLOBAL, IP_CL_CONSTANT, IP_CL_LOCAL, IP_CL
 /* A parameter of a kernel as the compiler tells it. */
 typedef struct ip_cl_param {
     ip_cl_param_kind kind;
-    bool is_const;           /* only read */
-    char name[48], type[48]; /* "by", "float*" */
+    bool is_const;            /* only read */
+    char name[202], type[48]; /* "by", "float*" */
     ip_cl_filler filler;
     const ip_cl_symbol *symbol; /* BY_SYMBOL; the module's */
     imgpar_dtype dtype;         /* VALUE: of a number; IMGPAR_N_DTYPES: another type */
@@ -198,7 +201,7 @@ struct imgpar_cl_kernel {
     unsigned n_params;   /* as a launch gives them */
     unsigned n_filled;   /* behind them, filled in by launches */
     bool reports;        /* has IMGPAR_REPORT */
-    bool meets;          /* has IMGPAR_GROUP */
+    bool has_group;      /* has IMGPAR_GROUP */
     size_t max_group, multiple, required[3], max_items[3];
     uint64_t local_bytes, private_bytes, max_constant_bytes;
 };
@@ -208,6 +211,11 @@ imgpar_status ip_cl_symbols_read(imgpar_cl_module *m, ip_error *err);
 void ip_cl_symbols_free(imgpar_cl_module *m);
 /* NULL: there is none of that name. */
 const ip_cl_symbol *ip_cl_symbol_find(const imgpar_cl_module *m, const char *name);
+/* Whether a name is one that the library keeps to itself, and the failure of a user's kernel that has one. */
+bool ip_cl_is_own_name(const char *name);
+imgpar_status ip_cl_fail_name(ip_error *err, const char *function, const char *name);
+/* What the compiler tells of parameter k. */
+cl_int ip_cl_param_read(cl_kernel kernel, cl_uint k, ip_cl_param *out);
 /* Sorts names that stand between ';'; false without memory. */
 bool ip_cl_sort_names(char *names);
 /* The module's own kernel of a name, made at the first call; borrowed from the module. */
@@ -227,9 +235,12 @@ typedef struct ip_cl_launch {
 /* Checks arguments; n_inputs: of a node, -1: none is meant. */
 imgpar_status ip_cl_check_args(const imgpar_cl_kernel *kernel, const imgpar_cl_arg *args, size_t n_args, int n_inputs,
                                ip_error *err);
-/* Checks sizes and chooses groups. */
-imgpar_status ip_cl_check_work(const imgpar_cl_kernel *kernel, const imgpar_cl_work *given, imgpar_cl_work *out,
-                               ip_error *err);
+/* Local memory that a group takes besides what IMGPAR_GROUP does; args NULL: without theirs. */
+uint64_t ip_cl_local_bytes(const imgpar_cl_kernel *kernel, const imgpar_cl_arg *args);
+enum { IP_CL_GROUP_BYTES = 8 }; /* of IMGPAR_GROUP for each work-item */
+/* Checks sizes and chooses groups, for arguments that were checked. */
+imgpar_status ip_cl_check_work(const imgpar_cl_kernel *kernel, const imgpar_cl_work *given, const imgpar_cl_arg *args,
+                               imgpar_cl_work *out, ip_error *err);
 /* Checks that all local memory of a group is there. */
 imgpar_status ip_cl_check_local(const imgpar_cl_kernel *kernel, const imgpar_cl_arg *args, const imgpar_cl_work *work,
                                 ip_error *err);
@@ -255,6 +266,12 @@ imgpar_status ip_cl_report_new(ip_device *device, const imgpar_cl_kernel *kernel
                                ip_error *err);
 /* The argument. */
 ip_buffer *ip_cl_report_memory(const ip_cl_report *report);
+/* The device's memory that it holds; NULL is legal. */
+size_t ip_cl_report_bytes(const ip_cl_report *report);
+/* Once the launch is over: what it tells goes to the host, and the device's memory back to the pool. */
+imgpar_status ip_cl_report_fetch(ip_cl_report *report, ip_error *err);
+/* Whether delivering it does anything, as far as is known; prints: texts are wanted. */
+bool ip_cl_report_tells(const ip_cl_report *report, bool prints);
 /* Once the launch is over: reads it, hands texts to print (NULL: dropped) and returns the failure of a check. Takes
  * report. */
 imgpar_status ip_cl_report_deliver(ip_cl_report *takes_report, void (*print)(void *user, const char *text), void *user,

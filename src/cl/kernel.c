@@ -28,7 +28,9 @@ static void read_value_type(ip_cl_param *p)
     for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
         size_t n = strlen(types[k].name);
         if (strncmp(p->type, types[k].name, n) != 0) continue;
-        unsigned long lanes = p->type[n] ? strtoul(p->type + n, NULL, 10) : 1;
+        char *end = p->type + n;
+        unsigned long lanes = p->type[n] ? strtoul(p->type + n, &end, 10) : 1;
+        if (*end) continue; /* float4x4 is the user's */
         if (p->type[n] && lanes != 2 && lanes != 3 && lanes != 4 && lanes != 8 && lanes != 16) continue;
         p->dtype = lanes == 1 ? types[k].dtype : IMGPAR_N_DTYPES;
         p->size_bytes = types[k].size_bytes * (lanes == 3 ? 4 : lanes);
@@ -54,7 +56,7 @@ static cl_int read_text(cl_kernel kernel, cl_uint k, cl_kernel_arg_info what, ch
     return code;
 }
 
-static cl_int read_param(cl_kernel kernel, cl_uint k, ip_cl_param *p)
+cl_int ip_cl_param_read(cl_kernel kernel, cl_uint k, ip_cl_param *p)
 {
     cl_kernel_arg_address_qualifier address = 0;
     cl_kernel_arg_type_qualifier qualifiers = 0;
@@ -70,31 +72,45 @@ static cl_int read_param(cl_kernel kernel, cl_uint k, ip_cl_param *p)
     return CL_SUCCESS;
 }
 
-static void find_filler(const imgpar_cl_kernel *k, ip_cl_param *p)
+/* Who makes a kernel, for messages. */
+static const char *function_of(const imgpar_cl_kernel *k) { return k->is_entry ? "module_launch" : "kernel_new"; }
+
+/* Finds who gives a parameter its argument. Pointers of a symbol's name are the symbol. */
+static imgpar_status find_filler(const imgpar_cl_kernel *k, ip_cl_param *p, ip_error *err)
 {
     const ip_cl_symbol *symbol = ip_cl_symbol_find(k->module, p->name);
-    if (p->kind == IP_CL_GLOBAL && strcmp(p->name, "imgpar_report") == 0)
+    if (p->kind == IP_CL_GLOBAL && strcmp(p->name, "imgpar_report") == 0) {
         p->filler = IP_CL_BY_REPORT;
-    else if (p->kind == IP_CL_LOCAL && strcmp(p->name, "imgpar_group") == 0)
+    } else if (p->kind == IP_CL_LOCAL && strcmp(p->name, "imgpar_group") == 0) {
         p->filler = IP_CL_BY_GROUP;
-    else if (symbol && p->kind == (symbol->is_constant ? IP_CL_CONSTANT : IP_CL_GLOBAL))
+    } else if (symbol && (p->kind == IP_CL_GLOBAL || p->kind == IP_CL_CONSTANT)) {
+        bool is_constant = p->kind == IP_CL_CONSTANT;
+        if (is_constant != symbol->is_constant || strcmp(p->type, symbol->type) != 0)
+            return ip_fail(
+                err, IMGPAR_E_ARGUMENT, "%s: %s: the parameter %s (%s %s) has the name of the module's %s (%s %s)",
+                function_of(k), k->name, p->name, is_constant ? "constant" : "global", p->type,
+                symbol->is_constant ? "constant" : "global", symbol->is_constant ? "constant" : "global", symbol->type);
         p->filler = IP_CL_BY_SYMBOL;
-    p->symbol = p->filler == IP_CL_BY_SYMBOL ? symbol : NULL;
+        p->symbol = symbol;
+    }
+    return IMGPAR_OK;
 }
 
-/* Parts the parameters that launches fill in from the user's, behind which they stand. */
-static imgpar_status part_filled(imgpar_cl_kernel *k, ip_error *err)
+/* Splits off the parameters that launches fill in; they stand behind the user's. */
+static imgpar_status split_filled(imgpar_cl_kernel *k, ip_error *err)
 {
-    for (unsigned i = 0; i < k->n_params; i++)
-        find_filler(k, &k->params[i]);
+    imgpar_status st = IMGPAR_OK;
+    for (unsigned i = 0; !st && i < k->n_params; i++)
+        st = find_filler(k, &k->params[i], err);
+    if (st) return st;
     for (; k->n_params > 0 && k->params[k->n_params - 1].filler != IP_CL_BY_USER; k->n_params--, k->n_filled++) {
         k->reports |= k->params[k->n_params - 1].filler == IP_CL_BY_REPORT;
-        k->meets |= k->params[k->n_params - 1].filler == IP_CL_BY_GROUP;
+        k->has_group |= k->params[k->n_params - 1].filler == IP_CL_BY_GROUP;
     }
     for (unsigned i = 0; i < k->n_params; i++)
         if (k->params[i].filler != IP_CL_BY_USER)
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "kernel_new: %s: %s, which launches fill in, stands before %s",
-                           k->name, k->params[i].name, k->params[k->n_params - 1].name);
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s: %s, which launches fill in, stands before %s",
+                           function_of(k), k->name, k->params[i].name, k->params[k->n_params - 1].name);
     return IMGPAR_OK;
 }
 
@@ -107,14 +123,14 @@ static imgpar_status read_params(imgpar_cl_kernel *k, cl_kernel kernel, ip_error
     k->params = ip_zalloc((n + 1) * sizeof *k->params);
     if (!k->params) return ip_fail_memory(err, "making a kernel");
     for (cl_uint i = 0; !code && i < n; i++)
-        code = read_param(kernel, i, &k->params[i]);
+        code = ip_cl_param_read(kernel, i, &k->params[i]);
     if (code == CL_KERNEL_ARG_INFO_NOT_AVAILABLE) {
         ip_free(k->params);
         k->params = NULL;
         return IMGPAR_OK;
     }
     if (code) return ip_cl_fail(err, code, "clGetKernelArgInfo", k->name);
-    return part_filled(k, err);
+    return split_filled(k, err);
 }
 
 /* ---- limits ------------------------------------------------------------------------------------------ */
@@ -156,10 +172,11 @@ static imgpar_status read_limits(imgpar_cl_kernel *k, cl_kernel kernel, ip_error
 static imgpar_status look_up(imgpar_cl_kernel *k, ip_error *err)
 {
     cl_int code;
+    if (ip_cl_is_own_name(k->name)) return ip_cl_fail_name(err, function_of(k), k->name);
     cl_kernel kernel = ip_cl_may(&code) ? clCreateKernel(k->module->program->program, k->name, &code) : NULL;
     if (code == CL_INVALID_KERNEL_NAME)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "kernel_new: the module has no kernel \"%s\"; it has: %s", k->name,
-                       k->module->kernels[0] ? k->module->kernels : "none");
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the module has no kernel \"%s\"; it has: %s", function_of(k),
+                       k->name, k->module->kernels[0] ? k->module->kernels : "none");
     if (code) return ip_cl_fail(err, code, "clCreateKernel", k->name);
     imgpar_status st = read_params(k, kernel, err);
     if (!st) st = read_limits(k, kernel, err);

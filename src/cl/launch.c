@@ -19,10 +19,16 @@ static void choose_groups(size_t room, const imgpar_cl_kernel *k, imgpar_cl_work
     }
 }
 
-static size_t usual_group(const imgpar_cl_kernel *k)
+/* The work-items of a group where nobody says how many; args (NULL: not known) may take local memory. */
+static size_t usual_group(const imgpar_cl_kernel *k, const imgpar_cl_arg *args)
 {
-    size_t usual = k->module->program->device->facts.local_size;
-    return k->max_group && usual > k->max_group ? k->max_group : usual;
+    const ip_device_facts *facts = &k->module->program->device->facts;
+    size_t usual = facts->local_size;
+    if (k->max_group && usual > k->max_group) usual = k->max_group;
+    if (!k->has_group) return usual;
+    uint64_t taken = ip_cl_local_bytes(k, args), there = facts->info.local_bytes;
+    uint64_t room = there > taken ? (there - taken) / IP_CL_GROUP_BYTES : 0;
+    return room >= usual ? usual : room > 0 ? (size_t)room : 1;
 }
 
 static bool is_required(const imgpar_cl_kernel *k) { return k->required[0] > 0; }
@@ -50,8 +56,8 @@ static imgpar_status check_groups(const imgpar_cl_kernel *k, const imgpar_cl_wor
     return IMGPAR_OK;
 }
 
-imgpar_status ip_cl_check_work(const imgpar_cl_kernel *k, const imgpar_cl_work *given, imgpar_cl_work *out,
-                               ip_error *err)
+imgpar_status ip_cl_check_work(const imgpar_cl_kernel *k, const imgpar_cl_work *given, const imgpar_cl_arg *args,
+                               imgpar_cl_work *out, ip_error *err)
 {
     if (!given) return ip_cl_null(err, k->name, "work");
     *out = (imgpar_cl_work){ .struct_size = sizeof *out };
@@ -70,7 +76,7 @@ imgpar_status ip_cl_check_work(const imgpar_cl_kernel *k, const imgpar_cl_work *
     if (chooses && is_required(k))
         memcpy(out->local, k->required, sizeof out->local);
     else if (chooses)
-        choose_groups(usual_group(k), k, out);
+        choose_groups(usual_group(k, args), k, out);
     return check_groups(k, out, err);
 }
 
@@ -101,7 +107,7 @@ static void divide(const imgpar_cl_kernel *k, const size_t e[3], const size_t pe
     if (is_required(k)) {
         memcpy(w->local, k->required, sizeof w->local);
     } else {
-        w->local[0] = is_cpu && are_long ? 1 : usual_group(k);
+        w->local[0] = is_cpu && are_long ? 1 : usual_group(k, NULL);
         w->local[1] = w->local[2] = 1;
     }
     for (int d = 0; d < 3; d++)
@@ -190,7 +196,7 @@ imgpar_status imgpar_cl_launch(imgpar_cl_queue *q, const imgpar_cl_kernel *k, co
     else if (q->ctx != k->module->ctx)
         ip_fail(&err, IMGPAR_E_ARGUMENT, "%s: the kernel is of another context than the queue", k->name);
     else if (!ip_context_check(q->ctx, &err) && !ip_cl_check_args(k, args, n_args, -1, &err) &&
-             !ip_cl_check_work(k, work, &launch.work, &err) && !ip_cl_check_local(k, args, &launch.work, &err))
+             !ip_cl_check_work(k, work, args, &launch.work, &err) && !ip_cl_check_local(k, args, &launch.work, &err))
         ip_cl_launch_run(&launch, &target, &err);
     return ip_cl_say(&err);
 }

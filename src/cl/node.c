@@ -214,7 +214,7 @@ static imgpar_status check_node(imgpar_context *ctx, const imgpar_cl_node *node,
     st = check_type(name, node->dtype, node->rank, node->shape, type, err);
     if (st || is_for_host) return st;
     st = ip_cl_check_args(node->kernel, node->args, node->n_args, (int)node->n_inputs, err);
-    if (!st) st = ip_cl_check_work(node->kernel, node->work, work, err);
+    if (!st) st = ip_cl_check_work(node->kernel, node->work, node->args, work, err);
     if (!st) st = ip_cl_check_local(node->kernel, node->args, work, err);
     for (unsigned k = 0; !st && k < node->kernel->n_filled; k++) {
         const ip_cl_symbol *symbol = node->kernel->params[node->kernel->n_params + k].symbol;

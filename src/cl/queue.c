@@ -7,7 +7,8 @@
  * Each command is flushed at once: what waits for it may be on another queue.
  *
  * A queue keeps the events of its commands until they are over, for the profile and for failures; when there are
- * TIDY_EVERY more of them it looks which are.
+ * TIDY_EVERY more of them, or their reports hold much memory, it looks which are. Of those it fetches the reports, and
+ * keeps what has to be delivered, on the host.
  */
 #include "cl/cl.h"
 
@@ -15,7 +16,7 @@
 
 #include <string.h>
 
-enum { TIDY_EVERY = 64 };
+enum { TIDY_EVERY = 64, REPORT_BYTES = 16 << 20 };
 
 /* ---- making -------------------------------------------------------------------------------- */
 
@@ -63,6 +64,7 @@ static imgpar_status make(imgpar_context *ctx, const imgpar_cl_queue_options *gi
     q->on_print = options.on_print;
     q->user = options.user;
     q->print_buffer_bytes = print_bytes;
+    q->most_report_bytes = REPORT_BYTES;
     ip_cl_alive(ctx, IP_LIVE_QUEUES, 1);
     st = open_queue(q, err);
     if (st)
@@ -160,6 +162,7 @@ void ip_cl_queue_settle(imgpar_cl_queue *q)
     size_t n = q->n_records;
     q->records = NULL;
     q->n_records = q->records_capacity = 0;
+    q->report_bytes = 0;
     pthread_mutex_unlock(&q->lock);
     for (size_t k = 0; k < n; k++) {
         ip_error err = { .status = IMGPAR_OK };
@@ -191,31 +194,41 @@ imgpar_status imgpar_cl_finish(imgpar_cl_queue *q)
 static bool is_over(const imgpar_cl_event *e)
 {
     cl_int state;
-    return !e->report &&
-           !IP_CL(clGetEventInfo(e->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL)) &&
+    return !IP_CL(clGetEventInfo(e->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL)) &&
            state == CL_COMPLETE;
 }
 
-/* Puts records that are over into the profile. Those with a report wait for somebody who finishes. The queue is
- * locked. */
+/* Whether a record that is over has nothing left to deliver, once its report is on the host. */
+static bool is_told(const imgpar_cl_queue *q, imgpar_cl_event *e)
+{
+    return !e->report || (!ip_cl_report_fetch(e->report, NULL) && !ip_cl_report_tells(e->report, q->on_print != NULL));
+}
+
+/* Puts records that are over into the profile. Those with something to tell wait for somebody who finishes. The queue
+ * is locked. */
 static void tidy(imgpar_cl_queue *q)
 {
     size_t kept = 0;
+    q->report_bytes = 0;
     for (size_t k = 0; k < q->n_records; k++) {
         imgpar_cl_event *e = q->records[k];
         bool failed = atomic_load(&e->task_status) != IMGPAR_OK;
-        if (failed || !is_over(e) || add_to_profile(q, e, NULL))
+        if (failed || !is_over(e) || !is_told(q, e) || add_to_profile(q, e, NULL)) {
             q->records[kept++] = e;
-        else
+            q->report_bytes += ip_cl_report_bytes(e->report);
+        } else {
             ip_cl_event_drop(e);
+        }
     }
     q->n_records = kept;
+    q->most_report_bytes = q->report_bytes > REPORT_BYTES / 2 ? 2 * q->report_bytes : REPORT_BYTES;
 }
 
 /* Room for a record more. The queue is locked. */
 static imgpar_status reserve(imgpar_cl_queue *q, ip_error *err)
 {
-    if (q->n_records == q->records_capacity && q->n_records >= TIDY_EVERY) tidy(q);
+    bool is_full = q->n_records == q->records_capacity && q->n_records >= TIDY_EVERY;
+    if (is_full || q->report_bytes > q->most_report_bytes) tidy(q);
     if (q->n_records < q->records_capacity) return IMGPAR_OK;
     size_t capacity = q->records_capacity + TIDY_EVERY;
     imgpar_cl_event **records = ip_realloc_array(q->records, capacity, sizeof *records);
@@ -230,10 +243,17 @@ imgpar_status ip_cl_record(imgpar_cl_queue *q, imgpar_cl_event *takes, imgpar_cl
     imgpar_status st;
     imgpar_cl_event *kept = handle ? imgpar_cl_event_retain(takes) : NULL;
     if (q->blocks) {
+        const bool may_print = takes->report != NULL; /* texts are delivered by one thread at a time */
+        if (may_print) {
+            ip_cl_event_finish(takes, NULL);
+            pthread_mutex_lock(&q->settling);
+        }
         st = settle(q, takes, err);
+        if (may_print) pthread_mutex_unlock(&q->settling);
     } else {
         pthread_mutex_lock(&q->lock);
         st = reserve(q, err);
+        if (!st) q->report_bytes += ip_cl_report_bytes(takes->report);
         if (!st) q->records[q->n_records++] = takes;
         pthread_mutex_unlock(&q->lock);
         if (st) { /* it runs all the same, and what it uses must stay until it is over */

@@ -19,7 +19,9 @@ enum { KIND_PRINT, KIND_ASSERT, KIND_INDEX, KIND_FINITE, KIND_TEXT };
 enum { ARG_SIGNED, ARG_UNSIGNED, ARG_FLOAT, ARG_DOUBLE, ARG_BOOL, ARG_POINTER, ARG_STRING };
 
 struct ip_cl_report {
-    ip_buffer *memory;
+    ip_buffer *memory; /* NULL: it was fetched */
+    int32_t *ints;     /* what was fetched */
+    size_t used;
     size_t n_ints;
     char kernel[64];
 };
@@ -54,6 +56,7 @@ void ip_cl_report_free(ip_cl_report *r)
 {
     if (!r) return;
     ip_buffer_release(r->memory);
+    ip_free(r->ints);
     ip_free(r);
 }
 
@@ -348,21 +351,42 @@ static imgpar_status deliver(const ip_cl_report *report, const report_text *t, v
     return st;
 }
 
+size_t ip_cl_report_bytes(const ip_cl_report *r) { return r && r->memory ? r->n_ints * sizeof(int32_t) : 0; }
+
+imgpar_status ip_cl_report_fetch(ip_cl_report *r, ip_error *err)
+{
+    int32_t header[HEADER_INTS];
+    if (!r->memory) return IMGPAR_OK;
+    imgpar_status st = ip_buffer_read(r->memory, 0, header, sizeof header, err);
+    if (st) return st;
+    if (header[0] != 0 || header[2] != 0 || header[3] != 0) { /* most launches have nothing to tell */
+        size_t used = (size_t)HEADER_INTS + (uint32_t)header[0];
+        if (used > r->n_ints) used = r->n_ints;
+        int32_t *ints = ip_alloc_array(used, sizeof *ints);
+        st = ints ? ip_buffer_read(r->memory, 0, ints, used * sizeof *ints, err)
+                  : ip_fail_memory(err, "reading a report");
+        if (st) {
+            ip_free(ints);
+            return st;
+        }
+        r->ints = ints;
+        r->used = used;
+    }
+    ip_buffer_release(r->memory);
+    r->memory = NULL;
+    return IMGPAR_OK;
+}
+
+bool ip_cl_report_tells(const ip_cl_report *r, bool prints)
+{
+    return r->memory || (r->ints && (prints || r->ints[2] != 0));
+}
+
 imgpar_status ip_cl_report_deliver(ip_cl_report *report, void (*print)(void *user, const char *text), void *user,
                                    ip_error *err)
 {
-    int32_t header[HEADER_INTS];
-    int32_t *ints = NULL;
-    imgpar_status st = ip_buffer_read(report->memory, 0, header, sizeof header, err);
-    if (!st && (header[0] != 0 || header[2] != 0 || header[3] != 0)) { /* most launches have nothing to tell */
-        size_t used = (size_t)HEADER_INTS + (uint32_t)header[0];
-        if (used > report->n_ints) used = report->n_ints;
-        ints = ip_alloc_array(used, sizeof *ints);
-        st = ints ? ip_buffer_read(report->memory, 0, ints, used * sizeof *ints, err)
-                  : ip_fail_memory(err, "reading a report");
-        if (!st) st = deliver(report, &(report_text){ ints, used }, print, user, err);
-    }
-    ip_free(ints);
+    imgpar_status st = ip_cl_report_fetch(report, err);
+    if (!st && report->ints) st = deliver(report, &(report_text){ report->ints, report->used }, print, user, err);
     ip_cl_report_free(report);
     return st;
 }
