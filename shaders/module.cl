@@ -42,13 +42,14 @@ static inline uint4 imgpar_random(ulong seed, ulong index)
  * the host by its name that there is one, how large it is, and of which type (src/cl/symbol.c); what kernels name is a
  * parameter.
  */
-#define IP_SYMBOL(T, name, n, SPACE)                                                       \
-    kernel void imgpar_##SPACE##_##name(global ulong *imgpar_size, SPACE T *imgpar_symbol) \
-    {                                                                                      \
-        imgpar_size[0] = sizeof(T);                                                        \
-        imgpar_size[1] = (ulong)(long)(n);                                                 \
-    }                                                                                      \
-    typedef SPACE T *imgpar_symbol_##name
+#define IP_SYMBOL(T, name, n, SPACE)                                                                            \
+    typedef SPACE T *imgpar_symbol_##name;                                                                      \
+    kernel void imgpar_##SPACE##_##name(global ulong *imgpar_size, imgpar_symbol_##name imgpar_of_symbols_type) \
+    {                                                                                                           \
+        imgpar_size[0] = sizeof(T);                                                                             \
+        imgpar_size[1] = (ulong)(long)(n);                                                                      \
+    }                                                                                                           \
+    struct imgpar_symbol_##name /* for the user's semicolon */
 #define IMGPAR_GLOBAL(T, name, n) IP_SYMBOL(T, name, n, global)
 #define IMGPAR_CONSTANT(T, name, n) IP_SYMBOL(T, name, n, constant)
 #define IP_SYMBOL_OF(name) imgpar_symbol_##name name
