@@ -269,6 +269,12 @@ START_TEST(names_of_symbols_are_reserved)
     } rows[] = { { "global float *w",
                    "the parameter w (global float*) has the name of the module's global (global int*)" },
                  { "constant int *w", "the parameter w (constant int*) has the name of the module's global" } };
+    imgpar_cl_kernel *same =
+        new_kernel("IMGPAR_GLOBAL(int, w, 1);\nkernel void z(int n, global int *w) { w[0] = n; }", "z");
+    const imgpar_cl_arg args[] = { imgpar_cl_arg_int(1), imgpar_cl_arg_int(2) };
+    FAILS(imgpar_cl_launch(queue, same, IMGPAR_CL_WORK(.global = { 1 }), args, 2, NULL), IMGPAR_E_ARGUMENT,
+          "z: has 1 parameters; 2 arguments were given (launches fill in w)");
+    imgpar_cl_kernel_release(same);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char source[200];
         imgpar_cl_module *m;

@@ -126,9 +126,13 @@ static imgpar_status check_arg(const place *at, const imgpar_cl_arg *arg, int n_
 imgpar_status ip_cl_check_args(const imgpar_cl_kernel *kernel, const imgpar_cl_arg *args, size_t n_args, int n_inputs,
                                ip_error *err)
 {
+    const ip_cl_param *filled = kernel->n_filled > 0 ? &kernel->params[kernel->n_params] : NULL;
     if (n_args != kernel->n_params)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: has %u parameters; %zu arguments were given", kernel->name,
-                       kernel->n_params, n_args);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: has %u parameters; %zu arguments were given%s%s%s", kernel->name,
+                       kernel->n_params, n_args, filled ? " (launches fill in " : "", filled ? filled->name : "",
+                       !filled                ? ""
+                       : kernel->n_filled > 1 ? " and those behind it)"
+                                              : ")");
     if (!args && n_args > 0) return ip_cl_null(err, kernel->name, "args");
     for (unsigned k = 0; k < n_args; k++) {
         const place at = { kernel, k };
