@@ -687,6 +687,11 @@ IMGPAR_API imgpar_status imgpar_pipeline_check(imgpar_pipeline *p);
 IMGPAR_API imgpar_status imgpar_pipeline_run(imgpar_pipeline *p, imgpar_context *ctx,
                                              void (*print)(void *user, const char *line), void *print_user,
                                              const imgpar_options *options);
+/* As imgpar_pipeline_run(), but the value of a last expression is neither printed nor refused: *result (may be NULL) is
+ * a new reference to it, which is not computed yet; NULL where the text ends in another statement. */
+IMGPAR_API imgpar_status imgpar_pipeline_run_result(imgpar_pipeline *p, imgpar_context *ctx,
+                                                    void (*print)(void *user, const char *line), void *print_user,
+                                                    const imgpar_options *options, imgpar_array **result);
 /*
  * Builds the graph without computing. *arrays receives new references to the arrays the
  * statements save or print, in their order, *n_arrays their number; release each, then

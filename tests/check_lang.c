@@ -793,6 +793,15 @@ START_TEST(a_pipeline_runs_twice_and_builds)
         ck_assert_int_eq(imgpar_pipeline_run(p, ctx, collect, &got, NULL), IMGPAR_OK);
     ck_assert_str_eq(ip_str_text(&got), "1 [0 1; 0 1] b\n[1 2; 1 2]\n[0 2; 0 2]\n"
                                         "1 [0 1; 0 1] b\n[1 2; 1 2]\n[0 2; 0 2]");
+    imgpar_array *result;
+    ip_str_clear(&got);
+    ck_assert_int_eq(imgpar_pipeline_run_result(p, ctx, collect, &got, NULL, &result), IMGPAR_OK);
+    ck_assert_str_eq(ip_str_text(&got), "1 [0 1; 0 1] b\n[1 2; 1 2]");
+    char *last;
+    ck_assert_int_eq(imgpar_array_text(result, NULL, &last), IMGPAR_OK);
+    ck_assert_str_eq(last, "[0 2; 0 2]");
+    imgpar_free(last);
+    imgpar_array_release(result);
     ck_assert_int_eq(imgpar_pipeline_build(p, ctx, &built, &n), IMGPAR_OK);
     ck_assert_uint_eq(n, 3);
     while (n > 0)

@@ -284,6 +284,7 @@ expect_run "a form is explained" 0 "make(width, height, expr, channels=, shape=)
   The result is [height, width] and has the channels of expr: make(256, 64, zip(x, y, 0)).
   With channels=n it has n, and c counts them. shape=[...], 1 to 4 extents from the first axis on,
   stands for width, height and channels: make(shape=[5 64 64 1], expr=z).
+  Random numbers need no shape in it, make(64, 64, x + normal(seed=3)), as beside arrays: a + normal(sigma=9).
 
 example:
   make(256, 64, x)" "" --help make

@@ -102,6 +102,15 @@ expect "complex numbers" "$("$imgpar_run" -e 'abs(fft(gray(open("in.png"))))' --
 expect "a few rows are lines" "$("$imgpar_run" -e 'histogram(open("in.png"))' --report=e.html)$(whole e.html) $(count 'path class="line ' e.html)" " 3"
 expect "nothing at all" "$("$imgpar_run" -e 'zeros([0 30])' --report=e.html 2>&1)$(whole e.html) $(count 'it has no elements' e.html)" "[] 1"
 
+# What is printed and saved before it is as without a page.
+expect "prints" "$("$imgpar_run" -e 'print("hello"); a = open("in.png"); print (maxval(fill(3, 3, 7))); invert(a)' --report=e.html)$(whole e.html) $(count 'printed' e.html | awk '{ print ($1 > 0) }')" "hello
+7 1"
+"$imgpar_run" -e 'a = open("in.png"); save(a, "saved.png"); invert(a)' -o e.png --report=e.html || fail "save() and -o: status $?"
+expect "save() and -o" "$("$imgpar_run" -e 'maxval(absdiff(invert(open("saved.png")), open("e.png")))')" 0
+"$imgpar_run" -e 'invert($1)' in.png --report=e.html || fail "of a file: status $?"
+expect "of a file" "$(whole e.html)$(count 'the result' e.html)" "1"
+expect "numbers too far apart" "$("$imgpar_run" -e 'mean((cast(random([80 80], seed=1) < 0.5, f64) * 2 - 1) * 1.5e308 * 0) + ((cast(random([80 80], seed=1) < 0.5, f64) * 2 - 1) * 1.5e308)' --report=e.html)$(whole e.html)" ""
+
 # Hostile names: markup, quotes, a line's end, bytes that are no UTF-8.
 hostile=$(printf "<script>alert(1)<!-- &\"'\377\001\n.png")
 if cp in.png "$hostile" 2> /dev/null; then
@@ -117,6 +126,11 @@ says() { expect "$1" "$("$imgpar_run" "$@" 2>&1 < /dev/null; echo $?)" "$want"; 
 want="imgpar-run: --report=in.png: a name that ends in .html is expected
 2"
 says --report=in.png -e 'open("in.png")'
+cp in.png read.html
+want="imgpar-run: --report=read.html: it is a file that the run reads
+1"
+says --report=read.html -e 'invert(open("read.html"))'
+expect_same "it is as it was" in.png read.html
 want="imgpar-run: --report=none/x.html: No such file or directory
 1"
 says --report=none/x.html -e '1 + 1'

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 1 << 29, CHUNK = 4096, FEW = 64, PICTURE_SIDE = 480 };
+enum { MAX_BYTES = 1 << 29, FEW = 64, PICTURE_SIDE = 480 };
 
 /* ---- elements ---------------------------------------------------------------------------------------- */
 
@@ -83,6 +83,7 @@ static void choose_range(facts *f)
     }
     f->lo = lo;
     f->hi = hi;
+    if (!isfinite(hi - lo)) return; /* too far apart to be told in between */
     f->n_bins = is_whole(f->info.dtype) && hi - lo + 1 < FACT_BINS ? (int)(hi - lo + 1) : lo == hi ? 1 : FACT_BINS;
 }
 
@@ -135,7 +136,7 @@ static imgpar_status encode_numbers(facts *f, imgpar_context *ctx, const void *d
     const bool is_rgb = channels == 3;
     const int64_t shape[3] = { i->height, i->width * (is_rgb ? 1 : channels), is_rgb ? 3 : 1 };
     unsigned char *bytes = malloc((size_t)(i->height * i->width * channels) + 1);
-    const double scale = f->hi > f->lo ? 255 / (f->hi - f->lo) : 0;
+    const double scale = f->hi > f->lo && isfinite(f->hi - f->lo) ? 255 / (f->hi - f->lo) : 0;
     if (!bytes) {
         snprintf(f->problem, sizeof f->problem, "no picture: out of memory");
         return IMGPAR_OK;

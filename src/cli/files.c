@@ -212,11 +212,15 @@ static outcome show_file(const worker *w, imgpar_array *a, const imgpar_options 
     return w->slot->shown ? WRITTEN : fail_file(w, IMGPAR_OK, why);
 }
 
-/* Without -o a result is printed, if it is numbers and no picture. */
+/* Without -o a result is printed, if it is numbers and no picture; one of which there is a report may be. */
 static outcome print_file(const worker *w, imgpar_array *a, const imgpar_options *options_of_run)
 {
     char why[200] = "";
     if (w->b->o->show) return show_file(w, a, options_of_run);
+    if (w->b->o->report && !is_few(a)) {
+        imgpar_status st = imgpar_array_eval(a, options_of_run);
+        return st ? fail_file(w, st, imgpar_array_message(a)) : WRITTEN;
+    }
     imgpar_status st = numbers_as_text(a, options_of_run, &w->slot->printed, why);
     return st ? fail_file(w, st, why[0] ? why : imgpar_array_message(a)) : WRITTEN;
 }

@@ -77,13 +77,17 @@ bool make_folders(char *path)
     return ok;
 }
 
-imgpar_status numbers_as_text(imgpar_array *a, const imgpar_options *options_of_run, char **out, char why[200])
+bool is_few(const imgpar_array *a)
 {
     enum { FEW = 64 };
     imgpar_info info = { .struct_size = sizeof info };
-    imgpar_status st = imgpar_array_info(a, &info);
-    if (!st) st = imgpar_array_text(a, options_of_run, out);
-    if (st || info.size_bytes <= FEW * imgpar_dtype_size(info.dtype)) return st;
+    return imgpar_array_info(a, &info) == IMGPAR_OK && info.size_bytes <= FEW * imgpar_dtype_size(info.dtype);
+}
+
+imgpar_status numbers_as_text(imgpar_array *a, const imgpar_options *options_of_run, char **out, char why[200])
+{
+    imgpar_status st = imgpar_array_text(a, options_of_run, out);
+    if (st || is_few(a)) return st;
     snprintf(why, 200, "the result, %s, goes nowhere: -o 'out/{name}.png' writes it", *out);
     imgpar_free(*out);
     *out = NULL;

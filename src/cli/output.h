@@ -18,6 +18,8 @@ void say(const char *line);
 void base64_letters(const unsigned char *in, size_t n, char out[4]);
 /* Makes the folders that path lies in. False: errno says why. */
 bool make_folders(char *path);
+/* Is it so few elements that a result is printed? What is more must go to a file. */
+bool is_few(const imgpar_array *a);
 /* A result without -o as print() shows it, for imgpar_free(), if it is a few numbers. Else an error, of which why tells
  * what a's message does not. */
 imgpar_status numbers_as_text(imgpar_array *a, const imgpar_options *options_of_run, char **out, char why[200]);

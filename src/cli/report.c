@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_STAGES = 40, MAX_INPUTS = 24, TOGETHER_BYTES = 1 << 28 };
+enum { MAX_STAGES = 40, MOST_TRIED = 200, MAX_INPUTS = 24, TOGETHER_BYTES = 1 << 28 };
 
 /* ---- the text, built --------------------------------------------------------------------------------- */
 
@@ -89,7 +89,10 @@ static void free_items(page_items *list)
 
 /* ---- stages ------------------------------------------------------------------------------------------ */
 
-/* Keeps those that are arrays, MAX_STAGES at most: with one of them printed the text gives one array more. */
+/*
+ * Keeps those that are arrays, MAX_STAGES at most: with one of them printed the text gives one array more. Of many
+ * only the first MOST_TRIED are looked at, as each is a text to be read.
+ */
 static void keep_values(const report_run *run, imgpar_context *ctx, stage_list *list, page_items *shown)
 {
     char why[16];
@@ -101,13 +104,17 @@ static void keep_values(const report_run *run, imgpar_context *ctx, stage_list *
     release(&a);
     free(text);
     for (size_t k = 0; k < list->n; k++) {
-        text = is_built ? stages_printed_alone(list, k) : NULL;
+        const bool is_tried = is_built && n < MAX_STAGES && k < MOST_TRIED && !signals_seen();
+        if (!is_tried) {
+            list->items[k].is_value = false;
+            shown->n_left_out += is_built;
+            continue;
+        }
+        text = stages_printed_alone(list, k);
         list->items[k].is_value = text && !build(run, ctx, text, &a, why, sizeof why) && a.n == base + 1;
         if (text) release(&a);
         free(text);
-        if (!list->items[k].is_value || n++ < MAX_STAGES) continue;
-        list->items[k].is_value = false;
-        shown->n_left_out++;
+        n += list->items[k].is_value;
     }
 }
 
@@ -280,6 +287,22 @@ static int fail(const char *path, const char *why)
     return EXIT_FAILED;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    if (!a || !b) return false;
+    if (strcmp(a, b) == 0) return true;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* One of the files that the run read. */
+static bool is_input(const char *path, const page_items *inputs)
+{
+    for (size_t k = 0; k < inputs->n; k++)
+        if (is_same_file(path, inputs->items[k].expr)) return true;
+    return false;
+}
+
 /* Into a file beside it, which is renamed when it is whole. */
 static int write_whole(const char *path, const page *p)
 {
@@ -317,6 +340,7 @@ int report_write(const char *path, const report_run *run, imgpar_context *ctx)
                .ctx = ctx };
     imgpar_status st = collect(run, ctx, &p);
     int status = st ? fail(path, st == IMGPAR_E_INTERRUPTED ? "interrupted" : imgpar_status_name(st)) : EXIT_DONE;
+    if (!status && is_input(path, &p.inputs)) status = fail(path, "it is a file that the run reads");
     if (!status) status = write_whole(path, &p);
     free_items(&p.inputs);
     free_items(&p.stages);
@@ -327,14 +351,6 @@ int report_write(const char *path, const report_run *run, imgpar_context *ctx)
 
 /* ---- before anything runs ---------------------------------------------------------------------------- */
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    if (!a || !b) return false;
-    if (strcmp(a, b) == 0) return true;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 int report_check(const options *o, const char *input)
 {
     const char *path = o->report, *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
@@ -342,7 +358,8 @@ int report_check(const options *o, const char *input)
         complain("--report=%s: a name that ends in .html is expected", path);
         return EXIT_USAGE;
     }
-    if (is_same_file(path, o->output) || is_same_file(path, o->file) || is_same_file(path, input)) {
+    if (is_same_file(path, o->output) || is_same_file(path, o->file) || is_same_file(path, o->trace) ||
+        is_same_file(path, input)) {
         complain("--report=%s is a file that the run reads or writes itself", path);
         return EXIT_USAGE;
     }

@@ -429,13 +429,12 @@ static int show(imgpar_array *a, const options *o, const imgpar_options *options
     return text ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* A picture that goes nowhere but into a report. */
+/* A picture that goes nowhere but into a report: the last of the arrays; what is smaller is printed. */
 static bool is_for_report(const job *j, imgpar_array *const *arrays, size_t n)
 {
-    enum { FEW = 64 }; /* are printed */
-    imgpar_info info = { .struct_size = sizeof info };
-    if (!j->o->report || j->o->output || j->o->show || n != 1 || imgpar_array_info(arrays[0], &info)) return false;
-    return info.size_bytes > FEW * imgpar_dtype_size(info.dtype) && ends_with_expression(j->source.text);
+    const options *o = j->o;
+    if (!o->report || o->output || o->show || n == 0) return false;
+    return !is_few(arrays[n - 1]) && ends_with_expression(j->source.text);
 }
 
 static int compute(imgpar_array *a, const imgpar_options *options_of_run)
@@ -445,32 +444,41 @@ static int compute(imgpar_array *a, const imgpar_options *options_of_run)
     return exit_of(st);
 }
 
-/* What works on the graph: --explain, --verify, --show, -o. *done: nothing is left to run. */
-static int run_graph(const job *j, imgpar_context *ctx, const imgpar_options *options_of_run, bool *done)
+/* What works on the graph: --explain, --verify, and whether a report has a picture that goes nowhere else. */
+static int look_at_graph(const job *j, imgpar_context *ctx, const imgpar_options *options_of_run, bool *is_reported)
 {
     const options *o = j->o;
     imgpar_array **arrays;
     size_t n;
     imgpar_status st = imgpar_pipeline_build(j->p, ctx, &arrays, &n);
     int status = exit_of(st);
-    const bool is_reported = !st && is_for_report(j, arrays, n);
-    *done = o->explain || o->output || o->show || is_reported;
     if (st)
         complain("%s", imgpar_pipeline_message(j->p));
     else if (o->explain)
         status = explain_arrays(arrays, n, o->explain);
     else if (o->verify)
         status = verify(arrays, n, o->tolerance, options_of_run);
-    if (!status && is_reported) status = compute(arrays[0], options_of_run);
-    if (!status && o->output && !o->explain) status = save(arrays[n - 1], o, options_of_run);
-    if (!status && o->show && n > 0) status = show(arrays[n - 1], o, options_of_run);
-    if (!status && o->show && n == 0) {
-        complain("--show: the result is a number; it must be a picture");
-        status = EXIT_FAILED;
-    }
+    *is_reported = !st && is_for_report(j, arrays, n);
     for (size_t i = 0; i < n; i++)
         imgpar_array_release(arrays[i]);
     imgpar_free(arrays);
+    return status;
+}
+
+/* Runs the statements; the expression that the text ends in goes to a file, to a screen, or into a report only. */
+static int run_to_result(const job *j, imgpar_context *ctx, const imgpar_options *options_of_run, listener *l)
+{
+    const options *o = j->o;
+    imgpar_array *a = NULL;
+    imgpar_status st = imgpar_pipeline_run_result(j->p, ctx, print_line, l, options_of_run, &a);
+    int status = exit_of(st);
+    if (st)
+        complain("%s", imgpar_pipeline_message(j->p));
+    else if (!o->output && !o->show)
+        status = compute(a, options_of_run);
+    if (!status && o->output) status = save(a, o, options_of_run);
+    if (!status && o->show) status = show(a, o, options_of_run);
+    imgpar_array_release(a);
     return status;
 }
 
@@ -496,12 +504,14 @@ static int run_pipeline(const job *j, imgpar_context *ctx, profile *times, FILE 
         return tune(j->p, ctx, &options_of_run);
     }
     if (o->profile || o->trace || o->report) options_of_run.on_event = on_event;
-    bool done = false;
+    bool is_reported = false;
     int status = EXIT_DONE;
     progress_begin(&l.bar, o);
-    if (o->explain || o->verify || o->output || o->show || o->report)
-        status = run_graph(j, ctx, &options_of_run, &done);
-    if (!status && !done) {
+    if (o->explain || o->verify || (o->report && !o->output && !o->show))
+        status = look_at_graph(j, ctx, &options_of_run, &is_reported);
+    if (!status && !o->explain && (o->output || o->show || is_reported)) {
+        status = run_to_result(j, ctx, &options_of_run, &l);
+    } else if (!status && !o->explain) {
         imgpar_status st = imgpar_pipeline_run(j->p, ctx, print_line, &l, &options_of_run);
         if (st) complain("%s", imgpar_pipeline_message(j->p));
         status = exit_of(st);

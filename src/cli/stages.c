@@ -99,7 +99,7 @@ static char *copy(stage_list *list, span s)
 static void add_note(stage_list *list, stage *s, const char *what, span name)
 {
     char *before = s->note;
-    if (!what) return;
+    if (!what || (before && name.s == name.end && strstr(before, what))) return;
     const size_t size = (before ? strlen(before) + 2 : 0) + strlen(what) + (size_t)(name.end - name.s) + 2;
     s->note = malloc(size);
     if (s->note)
@@ -150,10 +150,20 @@ static stage *add(stage_list *list, span name, span expr)
     return s;
 }
 
+/* The bracket behind a name, where it is called; else NULL. */
+static const char *call_bracket(const char *p, const char *end)
+{
+    while (p < end && (*p == ' ' || *p == '\t'))
+        p++;
+    return p < end && *p == '(' ? p : NULL;
+}
+
 static bool is_input(span s)
 {
     if (s.end - s.s == 2 && *s.s == '$') return true;
-    return s.end - s.s > 5 && memcmp(s.s, "open(", 5) == 0 && behind_bracket(s.s + 4, s.end) == s.end;
+    if (s.s == s.end || !is_word((span){ s.s, behind(s.s, s.end) }, "open")) return false;
+    const char *bracket = call_bracket(s.s + 4, s.end);
+    return bracket && behind_bracket(bracket, s.end) == s.end;
 }
 
 /* The calls within an expression, inner ones first; what stands behind an arrow is a function's body. Files are told
@@ -163,9 +173,10 @@ static void add_calls(stage_list *list, span s, bool takes_whole)
     for (const char *p = s.s, *next; p < s.end; p = next) {
         next = behind(p, s.end);
         if (p[0] == '-' && next - p == 2) return;
-        if (!is_name((span){ p, next }) || next == s.end || *next != '(') continue;
-        const span call = { p, behind_bracket(next, s.end) };
-        if (call.end - next > 2) add_calls(list, (span){ next + 1, call.end - 1 }, true);
+        const char *bracket = is_name((span){ p, next }) ? call_bracket(next, s.end) : NULL;
+        if (!bracket) continue;
+        const span call = { p, behind_bracket(bracket, s.end) };
+        if (call.end - bracket > 2) add_calls(list, (span){ bracket + 1, call.end - 1 }, true);
         const bool is_whole = call.s == s.s && call.end == s.end;
         if (!is_word((span){ p, next }, "open") && (takes_whole || !is_whole)) add(list, nothing, call);
         next = call.end;
@@ -223,9 +234,10 @@ static bool take_statement(stage_list *list, span s)
     span names, value;
     const bool saves = is_word(word, "save");
     if (is_word(word, "param") || is_word(word, "fn")) return true;
-    if ((saves || is_word(word, "print")) && word.end < s.end && *word.end == '(') {
-        const char *end = behind_bracket(word.end, s.end);
-        add_arguments(list, (span){ word.end + 1, end - (end > word.end + 1) }, saves);
+    const char *bracket = saves || is_word(word, "print") ? call_bracket(word.end, s.end) : NULL;
+    if (bracket) {
+        const char *end = behind_bracket(bracket, s.end);
+        add_arguments(list, (span){ bracket + 1, end - (end > bracket + 1) }, saves);
         return true;
     }
     if (!is_assignment(s, &names, &value)) return false;
@@ -247,8 +259,6 @@ void stages_find(stage_list *list, const char *text)
         const span s = trimmed((span){ from, to });
         if (s.s == s.end || take_statement(list, s)) continue;
         add_used(list, s, "the result", nothing);
-        free(list->last);
-        list->last = copy(list, s);
         head_end = from;
     }
     list->head = copy(list, (span){ text, head_end });
@@ -330,6 +340,5 @@ void stages_free(stage_list *list)
     }
     free(list->items);
     free(list->head);
-    free(list->last);
     *list = (stage_list){ 0 };
 }

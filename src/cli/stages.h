@@ -23,8 +23,8 @@ typedef struct stage {
 typedef struct stage_list {
     stage *items;
     size_t n, capacity;
-    char *head, *last; /* the text without the expression that it ends with, and that, or NULL */
-    bool failed;       /* there is no memory: some are missing */
+    char *head;  /* the text without the expression that it ends with */
+    bool failed; /* there is no memory: some are missing */
 } stage_list;
 
 /* text, with open("PATH") instead of $1 where a path is given, for free(); NULL without memory. */

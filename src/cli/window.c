@@ -314,7 +314,8 @@ static void take(view *v, const SDL_Event *e)
     case SDL_QUIT: v->is_closed = true; break;
     case SDL_KEYDOWN: press(v, e->key.keysym.sym); break;
     case SDL_MOUSEWHEEL:
-        zoom_to(v, e->wheel.y > 0 ? v->zoom * 1.25 : v->zoom / 1.25, v->pointer_x, v->pointer_y);
+        if (e->wheel.y) zoom_to(v, e->wheel.y > 0 ? v->zoom * 1.25 : v->zoom / 1.25, v->pointer_x, v->pointer_y);
+        if (e->wheel.x) move(v, 40 * e->wheel.x, 0);
         break;
     case SDL_MOUSEBUTTONDOWN: v->is_dragged = true; break;
     case SDL_MOUSEBUTTONUP: v->is_dragged = false; break;

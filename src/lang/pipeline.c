@@ -395,19 +395,42 @@ static imgpar_status run_outputs(imgpar_pipeline *p, const ip_outputs *outputs, 
     return st;
 }
 
-IMGPAR_API imgpar_status imgpar_pipeline_run(imgpar_pipeline *p, imgpar_context *ctx,
-                                             void (*print)(void *user, const char *line), void *print_user,
-                                             const imgpar_options *options)
+/* What the last expression gives; NULL: the text ends in something else. */
+static imgpar_array *take_result(ip_outputs *outputs)
+{
+    const ip_output *last = outputs->n > 0 ? &outputs->output[outputs->n - 1] : NULL;
+    if (!last || last->statement->kind != IP_S_EXPR) return NULL;
+    return imgpar_array_retain(last->vals[0].u.array); /* an array always: see need_array() */
+}
+
+IMGPAR_API imgpar_status imgpar_pipeline_run_result(imgpar_pipeline *p, imgpar_context *ctx,
+                                                    void (*print)(void *user, const char *line), void *print_user,
+                                                    const imgpar_options *options, imgpar_array **result)
 {
     ip_outputs outputs = { 0 };
     ip_progress all = { .own = { .struct_size = sizeof all.own } };
+    imgpar_array *given = NULL;
+    if (result) *result = NULL;
     imgpar_status st = begin(p);
     if (!st && options) st = ip_struct_in(&all.own, options, "run", "options", &p->error);
     ip_progress_begin(&all);
     if (!st) st = check_and_build(p, ctx, &all.own, &outputs);
-    if (!st) st = run_outputs(p, &outputs, &all.own, print, print_user);
+    if (!st && result) given = take_result(&outputs);
+    const ip_outputs run = { .output = outputs.output, .n = outputs.n - (given != NULL) };
+    if (!st) st = run_outputs(p, &run, &all.own, print, print_user);
     ip_outputs_free(&outputs);
+    if (!st && result)
+        *result = given;
+    else
+        imgpar_array_release(given);
     return st;
+}
+
+IMGPAR_API imgpar_status imgpar_pipeline_run(imgpar_pipeline *p, imgpar_context *ctx,
+                                             void (*print)(void *user, const char *line), void *print_user,
+                                             const imgpar_options *options)
+{
+    return imgpar_pipeline_run_result(p, ctx, print, print_user, options, NULL);
 }
 
 /* ---- apply --------------------------------------------------------------------------------------- */

@@ -40,6 +40,14 @@ ip_region ip_box_common(const ip_region *a, const ip_region *b)
                         ip_min(a->y1, b->y1), ip_max(a->x0, b->x0), ip_min(a->x1, b->x1) };
 }
 
+ip_region ip_box_readable(const ip_region *box, const ip_stage *s)
+{
+    enum { BYTES_BEHIND = 64 };
+    ip_region r = *box;
+    r.x1 = ip_min(r.x1 + ip_ceil_div(BYTES_BEHIND, (int64_t)pixel_bytes(s)), s->dims[2]);
+    return r;
+}
+
 /* Its rows are put side by side first, unless they are one piece. */
 imgpar_status ip_box_upload(ip_device *device, const char *host, const ip_region *of, const ip_region *box,
                             const ip_stage *s, ip_buffer **out, ip_error *err)

@@ -21,6 +21,9 @@ static inline bool ip_box_is_same(const ip_region *a, const ip_region *b)
 {
     return a->z0 == b->z0 && a->z1 == b->z1 && a->y0 == b->y0 && a->y1 == b->y1 && a->x0 == b->x0 && a->x1 == b->x1;
 }
+/* The box with what a kernel may read behind the last pixel of a row that it needs: whole words of some idioms, where
+ * the row goes on (compile/idioms.h). */
+ip_region ip_box_readable(const ip_region *box, const ip_stage *s);
 /* A box of host memory that holds `of`, in a new buffer. */
 imgpar_status ip_box_upload(ip_device *device, const char *host, const ip_region *of, const ip_region *box,
                             const ip_stage *stage, ip_buffer **out, ip_error *err);

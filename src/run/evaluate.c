@@ -110,12 +110,12 @@ imgpar_status ip_evaluation_bind_source(evaluation *e, const ip_stage *s, ip_err
     st = ip_evaluation_source(e, s, &v, err);
     if (st) return st;
     double start = ip_now_ms();
-    const ip_region all = ip_region_whole(s->dims), *n = &e->needed[s->id];
+    const ip_region all = ip_region_whole(s->dims), n = ip_box_readable(&e->needed[s->id], s);
     bool uploads = !(v->host && ip_device_shares(device, v->host)) && !ip_value_is_on_device(v, device);
-    const bool is_part = uploads && !ip_region_is_empty(n) && !ip_box_is_same(n, &all);
-    st = is_part ? upload_box(v, s, n, device, &b->buffer, err) : ip_value_on_device(v, device, &b->buffer, err);
+    const bool is_part = uploads && !ip_region_is_empty(&e->needed[s->id]) && !ip_box_is_same(&n, &all);
+    st = is_part ? upload_box(v, s, &n, device, &b->buffer, err) : ip_value_on_device(v, device, &b->buffer, err);
     if (st) return st;
-    b->region = is_part ? *n : all;
+    b->region = is_part ? n : all;
     if (uploads)
         ip_runner_event(&e->runner, "upload", s->node->op->info.name, start, ip_region_bytes(&b->region, s),
                         ip_region_bytes(&b->region, s));

@@ -101,6 +101,16 @@ static bool takes_no_room(const spilling *s, const ip_stage *stage)
     return (v && ip_value_is_on_device(v, device)) || (host && ip_device_shares(device, host));
 }
 
+/* What the kernel reads of an input for its box r, as far as that is held. */
+static ip_region read_of(const spilling *s, const ip_kernel *k, const ip_stage *input, const ip_region *r)
+{
+    ip_region read;
+    ip_kernel_demand(s->e->plan, k, input, r, &read);
+    if (ip_region_is_empty(&read)) return read;
+    const ip_region held = held_box(s, input), readable = ip_box_readable(&read, input);
+    return ip_box_common(&held, &readable);
+}
+
 /* The memory that the device may write a box of the result in by itself; NULL: it may not. */
 static char *shared_place(const spilling *s, const ip_stage *stage, const ip_region *r)
 {
@@ -115,8 +125,7 @@ static uint64_t bytes_of(const spilling *s, const ip_kernel *k, const ip_region 
 {
     uint64_t n = ip_opaque_scratch_bytes(&s->e->runner, k, r);
     for (int i = 0; i < k->n_inputs; i++) {
-        ip_region read;
-        ip_kernel_demand(s->e->plan, k, k->inputs[i], r, &read);
+        const ip_region read = read_of(s, k, k->inputs[i], r);
         const uint64_t bytes = ip_region_is_empty(&read) ? 0 : ip_region_bytes(&read, k->inputs[i]);
         if (!takes_no_room(s, k->inputs[i])) n += bytes;
         if (ip_kernel_texture(k, k->inputs[i])) n += bytes;
@@ -179,9 +188,8 @@ static imgpar_status bind_input(spilling *s, const ip_kernel *k, const ip_stage 
     ip_binding *b = &s->e->bindings[stage->id];
     ip_device *device = s->e->runner.device;
     ip_value *v = source_of(s, stage);
-    ip_region read;
     if (b->buffer) return IMGPAR_OK;
-    ip_kernel_demand(s->e->plan, k, stage, r, &read);
+    const ip_region read = read_of(s, k, stage, r);
     if (ip_region_is_empty(&read)) {
         b->region = (ip_region){ 0 };
         return ip_buffer_new(device, 1, &b->buffer, err);
