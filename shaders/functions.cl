@@ -1111,14 +1111,14 @@ IP_INLINE float ip_tgamma(float x) { return (float)ip_tgamma64(x); }
 /* As C's nextafter(): numbers of one sign are in the order of their bits. */
 IP_INLINE float ip_nextafter(float a, float b)
 {
-    const int bits = as_int(a), next = (bits < 0) == (a < b) ? bits - 1 : bits + 1;
+    const unsigned int bits = (unsigned int)as_int(a), next = (as_int(a) < 0) == (a < b) ? bits - 1 : bits + 1;
     const float beside_0 = b < 0 ? -0x1p-149f : 0x1p-149f;
-    return (a != a) | (b != b) ? NAN : a == b ? b : a == 0 ? beside_0 : as_float(next);
+    return (a != a) | (b != b) ? NAN : a == b ? b : a == 0 ? beside_0 : as_float((int)next);
 }
 
 IP_INLINE double ip_nextafter64(double a, double b)
 {
-    const ip_long bits = as_long(a), next = (bits < 0) == (a < b) ? bits - 1 : bits + 1;
+    const unsigned long bits = (unsigned long)as_long(a), next = (as_long(a) < 0) == (a < b) ? bits - 1 : bits + 1;
     const double beside_0 = b < 0 ? -0x1p-1074 : 0x1p-1074;
-    return (a != a) | (b != b) ? (double)NAN : a == b ? b : a == 0 ? beside_0 : as_double(next);
+    return (a != a) | (b != b) ? (double)NAN : a == b ? b : a == 0 ? beside_0 : as_double((ip_long)next);
 }
