@@ -82,7 +82,7 @@ expect "kernels" "$(count '<g class="kernel">' soft.html) $(count '<code>k_' sof
 expect "a plan tells what is read and written" "$(count '"array": "in.png", "dtype": "u8", "shape": [1, 60, 80, 3], "bytes": 14400}' plan.json) $(count '"kernel": 0}' plan.json) $(count '"result": 1}' plan.json)" "1 1 1"
 expect "and of which stages a kernel is" "$(count '"stages": ["blur: vertical pass", "blur"]' plan.json)" 1
 expect "results" "$(count '<g class="result">' soft.html)" 3
-for cause in decoding kernels encoding 'writing files' 'opening the device' 'what passed'; do
+for cause in decoding kernels encoding 'writing files' 'opening the device' 'elapsed'; do
     expect "time of $cause" "$(count "<th scope=\"row\">$cause</th>" soft.html)" 1
 done
 expect "the text of the kernels" "$(($(count '__kernel' soft.html) > 0))" 1
@@ -111,6 +111,33 @@ expect "save() and -o" "$("$imgpar_run" -e 'maxval(absdiff(invert(open("saved.pn
 expect "of a file" "$(whole e.html)$(count 'the result' e.html)" "1"
 expect "numbers too far apart" "$("$imgpar_run" -e 'mean((cast(random([80 80], seed=1) < 0.5, f64) * 2 - 1) * 1.5e308 * 0) + ((cast(random([80 80], seed=1) < 0.5, f64) * 2 - 1) * 1.5e308)' --report=e.html)$(whole e.html)" ""
 
+# A stage is one of what the run read: where the run itself replaced that there is none.
+cp in.png own.png
+"$imgpar_run" -e 'a = open("own.png"); b = invert(a); save(b, "own.png")' --report=own.html || fail "its own input: status $?"
+expect "its own input" "$(whole own.html)$(count 'wrote the file that it reads, own.png' own.html) $(count '<img' own.html) $(count 'Not shown, for the same reason.' own.html)" "1 0 1"
+cp in.png made.png
+"$imgpar_run" -e 'save(invert(open("in.png")), "made.png")' --report=own.html || fail "what is only written: status $?"
+expect "what is only written" "$(count '<img' own.html)" 2
+
+# Numbers: whole ones have all digits, and numbers too far apart are told and drawn.
+"$imgpar_run" -e 'print(cast(numbers([1 0.5 3]), f64) * 2000000002)' --report=n.html > n.txt || fail "numbers: status $?"
+expect "whole numbers" "$(count '<td class="n">1000000001</td>' n.html) $(count '<td class="n">6000000006</td>' n.html) $(count '<td class="n">3000000003</td>' n.html)" "1 1 1"
+"$imgpar_run" --device=ref -e 'print((cast(numbers([1 0 1 0]), f64) - 0.5) * 2 * 1.5e308)' --report=n.html > n.txt || fail "far apart: status $?"
+expect "far apart" "$(count '<td class="n">-1.5e+308</td>' n.html) $(grep 'class="line' n.html | grep -c -i nan)" "1 0"
+"$imgpar_run" --device=ref -e 'a = (cast(random([80 80], seed=1), f64) - 0.5) * 1.6e308 * 2; save(a, "a.npy")' --report=n.html || fail "a picture of them: status $?"
+pictures n.html
+expect "and as a picture" "$(grep -c -E 'black is -1\.[0-9]+e\+308, white 1\.[0-9]+e\+308' n.html) $("$imgpar_run" -e "minval(open(\"picture$n.png\")) - maxval(open(\"picture$n.png\"))")" "1 -255"
+"$imgpar_run" -e 'a = open("in.png"); save(crop(a, 0, 0, 9, 9), "printed.png"); print(mean(crop(a, 0, 0, 9, 9))); print (blur (crop(a, 0, 0, 2, 2), 1)); print(blur (crop(a, 0, 0, 2, 2), 1))' --report=n.html > n.txt || fail "notes: status $?"
+expect "each note once" "$(grep -o 'note">[ps][ra][^n<][^<]*' n.html | tr '\n' ' ')" 'note">saved as &quot;printed.png&quot; note">printed note">printed '
+
+# Many: 40 stages are shown; of kernels so many that a graph of them would be hard to read there is a table.
+awk 'BEGIN { print "a0 = open(\"in.png\")"; for (k = 1; k <= 60; k++) printf "n%d = %d; a%d = a%d + %d\n", k, k, k, k - 1, k % 3; print "print(mean(a60))" }' > many.conf
+"$imgpar_run" many.conf --report=many.html > many.txt || fail "many stages: status $?"
+expect "40 stages" "$(sed -n '/id="stages"/,/<\/section>/p' many.html | grep -c '<h3>') $(count ' more are not shown' many.html)" "40 1"
+awk 'BEGIN { print "b0 = open(\"in.png\")"; for (k = 1; k <= 100; k++) printf "b%d = blur(b%d, 1)\n", k, k - 1; printf "print(mean(cast(b0, f32)"; for (k = 100; k > 0; k -= 3) printf " + b%d", k; print "))" }' > many.conf
+"$imgpar_run" many.conf --no-fuse --report=many.html > many.txt || fail "many kernels: status $?"
+expect "too many bends" "$(whole many.html)$(count 'They are too many to be drawn.' many.html) $(count 'class="graph"' many.html)" "1 0"
+
 # Hostile names: markup, quotes, a line's end, bytes that are no UTF-8.
 hostile=$(printf "<script>alert(1)<!-- &\"'\377\001\n.png")
 if cp in.png "$hostile" 2> /dev/null; then
@@ -127,10 +154,26 @@ want="imgpar-run: --report=in.png: a name that ends in .html is expected
 2"
 says --report=in.png -e 'open("in.png")'
 cp in.png read.html
-want="imgpar-run: --report=read.html: it is a file that the run reads
-1"
+want="imgpar-run: --report=read.html is a file that the run reads or writes itself
+2"
 says --report=read.html -e 'invert(open("read.html"))'
+ln -s read.html other.png
+says --report=read.html -e 'invert(open("./other.png"))'
+says --report=read.html -e 'save(zeros([3 3]), "other.png")'
+says --report=read.html -e 'mean(open("in.png"))' --trace=read.html
+echo 'param of = "in.png"; print(mean(open(of)))' > of.conf
+says --report=read.html of.conf of=other.png
 expect_same "it is as it was" in.png read.html
+want="imgpar-run: --report=trace.html is a file that the run reads or writes itself
+2"
+says --report=trace.html -e 'mean(open("in.png"))' --trace=trace.html
+mkdir folder.html
+want="imgpar-run: --report=folder.html: Is a directory
+1"
+says --report=folder.html -e 'print("nothing runs before")'
+echo old > real.html && chmod 640 real.html && ln -s real.html link.html
+"$imgpar_run" --report=link.html -e '1 + 1' > link.txt || fail "a link: status $?"
+expect "a link stays one, and the mode" "$(find link.html -type l) $(find real.html -perm 640) $(whole real.html)$(ls real.html?* 2> /dev/null)" "link.html real.html "
 want="imgpar-run: --report=none/x.html: No such file or directory
 1"
 says --report=none/x.html -e '1 + 1'

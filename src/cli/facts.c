@@ -5,13 +5,14 @@
  * least is black and the largest white.
  */
 #include "facts.h"
+#include "output.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 1 << 29, FEW = 64, PICTURE_SIDE = 480 };
+enum { MAX_BYTES = 1 << 29, PICTURE_SIDE = 480 };
 
 /* ---- elements ---------------------------------------------------------------------------------------- */
 
@@ -44,12 +45,20 @@ double facts_element(const void *data, imgpar_dtype dtype, size_t k)
 
 static bool is_whole(imgpar_dtype dtype) { return dtype != IMGPAR_F16 && dtype != IMGPAR_F32 && dtype != IMGPAR_F64; }
 
+void facts_number(imgpar_dtype dtype, double v, char out[FACT_LETTERS])
+{
+    const double all_digits = 9007199254740992; /* 2^53 */
+    const bool has_many = imgpar_dtype_size(dtype) >= 4 && dtype != IMGPAR_F32;
+    const bool is_counted = v == floor(v) && fabs(v) <= all_digits;
+    snprintf(out, FACT_LETTERS, "%.*g", is_counted ? 16 : has_many ? 10 : 7, v);
+}
+
 static size_t count_of(const imgpar_info *info) { return info->size_bytes / imgpar_dtype_size(info->dtype); }
 
 static void measure(facts *f, const void *data)
 {
     const size_t n = count_of(&f->info);
-    double sums[FACT_CHANNELS] = { 0 };
+    long double sums[FACT_CHANNELS] = { 0 }; /* where it is longer, of any f64 */
     for (int c = 0; c < f->n_channels; c++)
         f->channels[c] = (channel_facts){ .min = INFINITY, .max = -INFINITY };
     for (size_t k = 0; k < n; k++) {
@@ -65,7 +74,7 @@ static void measure(facts *f, const void *data)
         channel->n_finite++;
     }
     for (int c = 0; c < f->n_channels; c++)
-        if (f->channels[c].n_finite > 0) f->channels[c].mean = sums[c] / (double)f->channels[c].n_finite;
+        if (f->channels[c].n_finite > 0) f->channels[c].mean = (double)(sums[c] / (long double)f->channels[c].n_finite);
 }
 
 /* From black to white, or as far as there are numbers. */
@@ -136,7 +145,7 @@ static imgpar_status encode_numbers(facts *f, imgpar_context *ctx, const void *d
     const bool is_rgb = channels == 3;
     const int64_t shape[3] = { i->height, i->width * (is_rgb ? 1 : channels), is_rgb ? 3 : 1 };
     unsigned char *bytes = malloc((size_t)(i->height * i->width * channels) + 1);
-    const double scale = f->hi > f->lo && isfinite(f->hi - f->lo) ? 255 / (f->hi - f->lo) : 0;
+    const double scale = f->hi > f->lo ? 255 / (f->hi / 2 - f->lo / 2) : 0; /* halves: the whole may be infinite */
     if (!bytes) {
         snprintf(f->problem, sizeof f->problem, "no picture: out of memory");
         return IMGPAR_OK;
@@ -147,7 +156,7 @@ static imgpar_status encode_numbers(facts *f, imgpar_context *ctx, const void *d
                 const int64_t from = ((plane * i->height + y) * i->width + x) * i->channels + c;
                 const int64_t to =
                     is_rgb ? (y * i->width + x) * 3 + c : (y * channels + c) * i->width + x; /* side by side */
-                const double v = (facts_element(data, i->dtype, (size_t)from) - f->lo) * scale;
+                const double v = (facts_element(data, i->dtype, (size_t)from) / 2 - f->lo / 2) * scale;
                 bytes[to] = (unsigned char)(v >= 255 ? 255 : v > 0 ? v + 0.5 : 0); /* NaN is black */
             }
     const char *what = "";
@@ -156,7 +165,10 @@ static imgpar_status encode_numbers(facts *f, imgpar_context *ctx, const void *d
         snprintf(of_planes, sizeof of_planes, "plane %lld of %lld, ", (long long)plane, (long long)i->depth);
     if (i->channels > FACT_CHANNELS) what = "the first channel, ";
     if (!is_rgb && channels > 1) what = "channels side by side, ";
-    snprintf(f->shown_room, sizeof f->shown_room, "%s%sblack is %.6g, white %.6g", of_planes, what, f->lo, f->hi);
+    char black[FACT_LETTERS], white[FACT_LETTERS];
+    facts_number(i->dtype, f->lo, black);
+    facts_number(i->dtype, f->hi, white);
+    snprintf(f->shown_room, sizeof f->shown_room, "%s%sblack is %s, white %s", of_planes, what, black, white);
     f->shown = f->shown_room;
     imgpar_status st = encode(f, imgpar_array_from_data(ctx, IMGPAR_U8, is_rgb ? 3 : 2, shape, bytes), options);
     free(bytes);
@@ -224,8 +236,7 @@ static imgpar_status take(facts *f, imgpar_context *ctx, imgpar_array *a, const 
         measure(f, data);
         choose_range(f);
         count(f, data);
-        if (count_of(&f->info) <= FEW && f->info.space == IMGPAR_SPACE_DATA)
-            st = imgpar_array_text(a, options, &f->text);
+        if (is_few(a) && f->info.space == IMGPAR_SPACE_DATA) st = imgpar_array_text(a, options, &f->text);
         if (!st) st = see(f, ctx, a, data, options);
     }
     free(data);

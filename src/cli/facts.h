@@ -6,7 +6,7 @@
 #include <imgpar.h>
 #include <stdbool.h>
 
-enum { FACT_BINS = 64, FACT_CHANNELS = 4, FACT_POINTS = 1024 };
+enum { FACT_BINS = 64, FACT_CHANNELS = 4, FACT_POINTS = 1024, FACT_LETTERS = 32 };
 
 typedef struct channel_facts {
     double min, max, mean; /* of finite elements */
@@ -33,11 +33,13 @@ typedef struct facts {
     char problem[400]; /* why there is nothing but info, or no picture; "": no reason */
 } facts;
 
-/* Computes a, and frees nothing of it. IMGPAR_E_INTERRUPTED or IMGPAR_OK: what failed is told as a problem. */
+/* Computes a, which stays the caller's. IMGPAR_E_INTERRUPTED or IMGPAR_OK: what failed is told as a problem. */
 imgpar_status facts_take(imgpar_context *ctx, imgpar_array *a, const imgpar_options *options, facts *out);
 void facts_free(facts *f);
 /* The k-th of elements that are no complex numbers. */
 double facts_element(const void *data, imgpar_dtype dtype, size_t k);
+/* An element, or a mean of some: whole numbers with all digits up to 2^53; else f64 with 10, shorter types with 7. */
+void facts_number(imgpar_dtype dtype, double v, char out[FACT_LETTERS]);
 /* The name of a channel, "red"; "" of plain numbers in one. */
 const char *facts_channel(const imgpar_info *info, int channel);
 /* The description in the colour profile that a would be saved with, into the n bytes of out; "": it has none. */

@@ -225,16 +225,22 @@ static outcome print_file(const worker *w, imgpar_array *a, const imgpar_options
     return st ? fail_file(w, st, why[0] ? why : imgpar_array_message(a)) : WRITTEN;
 }
 
+static imgpar_options options_for(worker *w)
+{
+    const options *o = w->b->o;
+    return (imgpar_options){ .struct_size = sizeof(imgpar_options),
+                             .poll = poll_file,
+                             .on_warning = note_warning,
+                             .user = w,
+                             .on_event = o->profile || o->trace || o->report ? note_event : NULL,
+                             .format = o->format };
+}
+
 /* Computes a picture that was built, and writes it; what it would be written to is NULL where it is printed. */
 static outcome write_file(worker *w, imgpar_array *a, char *output)
 {
     const options *o = w->b->o;
-    imgpar_options options_of_run = { .struct_size = sizeof options_of_run,
-                                      .poll = poll_file,
-                                      .on_warning = note_warning,
-                                      .user = w,
-                                      .on_event = o->profile || o->trace || o->report ? note_event : NULL,
-                                      .format = o->format };
+    const imgpar_options options_of_run = options_for(w);
     bool is_right = true;
     imgpar_status st = imgpar_array_status(a);
     if (!st && o->verify) st = verify_file(w, a, &options_of_run, &is_right);
@@ -350,27 +356,36 @@ static void print_result(const batch *b, const char *text)
     free(line);
 }
 
-/* Computes a picture and shows it until it is closed. */
-static void show_window(const batch *b, slot *s)
-{
-    char why[400];
-    const char *path = b->in->items[b->head].path;
-    const imgpar_options of_run = { .struct_size = sizeof of_run, .poll = signals_poll };
-    show_status("");
-    imgpar_status st = window_show(s->windowed, path, &of_run, why, sizeof why);
-    if (!st) return;
-    if (st != IMGPAR_E_INTERRUPTED) complain("%s: --show: %s", path, why);
-    s->outcome = st == IMGPAR_E_INTERRUPTED ? STOPPED : FAILED;
-}
-
-/* Tells of a file that is done, if it is needed. */
-static void tell_file(batch *b, slot *s, bool is_needed)
+static void tell_notes(slot *s, bool is_needed)
 {
     for (note *n = s->first, *next; n; n = next) {
         next = n->next;
         if (is_needed) complain("%s", n->text);
         free(n);
     }
+    s->first = NULL;
+    s->last = &s->first;
+}
+
+/* Computes a picture and shows it until it is closed. */
+static void show_window(batch *b, slot *s)
+{
+    char why[400], text[420] = "";
+    const char *path = b->in->items[b->head].path;
+    worker w = { .b = b, .slot = s, .k = b->head };
+    const imgpar_options options_of_run = options_for(&w);
+    show_status("");
+    imgpar_status st = window_show(s->windowed, path, &options_of_run, why, sizeof why);
+    if (st && !begins_with_name(why, path)) snprintf(text, sizeof text, "--show: %s", why);
+    if (st) s->outcome = fail_file(&w, st, text[0] ? text : why);
+    if (s->outcome == FAILED && b->o->stops_on_error) stop_from(b, b->head + 1);
+    tell_notes(s, true);
+}
+
+/* Tells of a file that is done, if it is needed. */
+static void tell_file(batch *b, slot *s, bool is_needed)
+{
+    tell_notes(s, is_needed);
     if (s->printed && is_needed) print_result(b, s->printed);
     imgpar_free(s->printed);
     if (s->shown && is_needed) {

@@ -122,7 +122,7 @@ static void end(FILE *out, const char *from, const char *to)
 
 void html_histogram(FILE *out, const facts *f, const char *name)
 {
-    char from[40], to[40];
+    char from[FACT_LETTERS], to[FACT_LETTERS];
     uint32_t most = 1;
     if (f->n_bins == 0) return;
     for (int c = 0; c < f->n_channels; c++)
@@ -136,15 +136,15 @@ void html_histogram(FILE *out, const facts *f, const char *name)
                     HEIGHT * (1 - (double)f->channels[c].counts[k] / most), (k + 1.0) * WIDTH / f->n_bins);
         fprintf(out, "V%dZ\"/>", HEIGHT);
     }
-    snprintf(from, sizeof from, "%.6g", f->lo);
-    snprintf(to, sizeof to, "%.6g", f->hi);
+    facts_number(f->info.dtype, f->lo, from);
+    facts_number(f->info.dtype, f->hi, to);
     end(out, from, to);
 }
 
 void html_lines(FILE *out, const facts *f, const char *name)
 {
-    char from[40], to[60];
-    const double height = f->hi > f->lo ? f->hi - f->lo : 1;
+    char from[60], to[80], lo[FACT_LETTERS], hi[FACT_LETTERS];
+    const double half = f->hi > f->lo ? f->hi / 2 - f->lo / 2 : 1; /* the whole may be infinite */
     begin(out, "values of", name);
     for (int line = 0; line < f->n_lines; line++) {
         bool is_begun = false;
@@ -153,12 +153,14 @@ void html_lines(FILE *out, const facts *f, const char *name)
             const double v = f->lines[line * f->n_points + k];
             if (isfinite(v))
                 fprintf(out, "%s%.5g %.4g", is_begun ? "L" : "M", (k + 0.5) * WIDTH / f->n_points,
-                        HEIGHT - 1 - (HEIGHT - 2) * (v - f->lo) / height);
+                        HEIGHT - 1 - (HEIGHT - 2) * ((v / 2 - f->lo / 2) / half));
             is_begun = isfinite(v) != 0;
         }
         fputs("\"/>", out);
     }
-    snprintf(from, sizeof from, "element 0: from %.6g", f->lo);
-    snprintf(to, sizeof to, "to %.6g; element %lld", f->hi, (long long)f->info.width - 1);
+    facts_number(f->info.dtype, f->lo, lo);
+    facts_number(f->info.dtype, f->hi, hi);
+    snprintf(from, sizeof from, "element 0: from %s", lo);
+    snprintf(to, sizeof to, "to %s; element %lld", hi, (long long)f->info.width - 1);
     end(out, from, to);
 }

@@ -18,10 +18,13 @@ enum {
     GAP_X = 28,
     GAP_Y = 62,
     LETTERS = 34,
-    STAGES = 12, /* told in a box */
+    STAGES = 12,      /* told in a box */
+    MAX_NODES = 2000, /* with bends: a drawing of more is as long to make as it is hard to read */
     SWEEPS = 8,
     MARGIN = 12
 };
+
+enum { ABOVE, BELOW };
 
 typedef enum node_kind { SOURCE, KERNEL, RESULT, BEND } node_kind;
 
@@ -32,12 +35,14 @@ typedef struct node {
     int layer;
     double place; /* in the layer */
     double x, y, width, height;
+    int edges[2]; /* the first that comes from above, and that goes below; -1: there is none */
 } node;
 
 typedef struct edge {
     int from, to;
     const json *array; /* between kernels: what is told of it; of the parts behind a bend NULL */
     const json *moved;
+    int next[2]; /* of those of to from above, of those of from below; -1: it is the last */
 } edge;
 
 typedef struct graph {
@@ -155,13 +160,26 @@ static void add_kernel(graph *g, const json *kernel, int number)
     for (const json *r = json_first(json_member(kernel, "reads")); r && !g->failed; r = r->next) {
         const json *from = json_member(r, "kernel");
         const int at = from ? find_node(g, KERNEL, (int)json_number(from) + 1) : source_for(g, r);
-        if (at >= 0) add_edge(g, (edge){ at, to, from ? r : NULL, r });
+        if (at >= 0) add_edge(g, (edge){ .from = at, .to = to, .array = from ? r : NULL, .moved = r });
     }
     for (const json *w = json_first(json_member(kernel, "writes")); w && !g->failed; w = w->next) {
         if (!json_member(w, "result")) continue;
         node result = { .kind = RESULT, .what = w, .number = (int)json_number(json_member(w, "result")) };
         size_array(&result, "result 100");
-        add_edge(g, (edge){ to, add_node(g, result), NULL, w });
+        add_edge(g, (edge){ .from = to, .to = add_node(g, result), .moved = w });
+    }
+}
+
+/* Lists of each node's edges, in their order. */
+static void link_edges(graph *g)
+{
+    for (int k = 0; k < g->n_nodes; k++)
+        g->nodes[k].edges[ABOVE] = g->nodes[k].edges[BELOW] = -1;
+    for (int k = g->n_edges - 1; k >= 0; k--) {
+        edge *e = &g->edges[k];
+        e->next[ABOVE] = g->nodes[e->to].edges[ABOVE];
+        e->next[BELOW] = g->nodes[e->from].edges[BELOW];
+        g->nodes[e->to].edges[ABOVE] = g->nodes[e->from].edges[BELOW] = k;
     }
 }
 
@@ -182,11 +200,20 @@ static void choose_layers(graph *g)
     }
     for (int k = 0; k < g->n_nodes; k++) {
         int least = g->n_nodes + 1;
-        for (int e = 0; e < g->n_edges; e++)
-            if (g->edges[e].from == k && g->nodes[g->edges[e].to].layer < least) least = g->nodes[g->edges[e].to].layer;
+        for (int e = g->nodes[k].edges[BELOW]; e >= 0; e = g->edges[e].next[BELOW])
+            if (g->nodes[g->edges[e].to].layer < least) least = g->nodes[g->edges[e].to].layer;
         if (g->nodes[k].kind == SOURCE && least <= g->n_nodes) g->nodes[k].layer = least - 1;
         if (g->nodes[k].layer >= g->n_layers) g->n_layers = g->nodes[k].layer + 1;
     }
+}
+
+/* How many nodes there are with the bends that add_bends() adds. */
+static int64_t count_with_bends(const graph *g)
+{
+    int64_t n = g->n_nodes;
+    for (int e = 0; e < g->n_edges; e++)
+        n += g->nodes[g->edges[e].to].layer - g->nodes[g->edges[e].from].layer - 1;
+    return n;
 }
 
 static void add_bends(graph *g)
@@ -201,10 +228,10 @@ static void add_bends(graph *g)
             if (from == whole.from)
                 g->edges[e].to = bend;
             else
-                add_edge(g, (edge){ from, bend, NULL, whole.moved });
+                add_edge(g, (edge){ .from = from, .to = bend, .moved = whole.moved });
             from = bend;
         }
-        if (from != whole.from) add_edge(g, (edge){ from, whole.to, NULL, whole.moved });
+        if (from != whole.from) add_edge(g, (edge){ .from = from, .to = whole.to, .moved = whole.moved });
     }
 }
 
@@ -230,11 +257,11 @@ static void put_in_order(node **sorted, int n)
 /* The mean of what the neighbours of a node have, above or below; own where there are none. */
 static double mean(const graph *g, const node *n, bool above, bool is_x)
 {
+    const int side = above ? ABOVE : BELOW;
     double sum = 0;
     int count = 0;
-    for (int e = 0; e < g->n_edges; e++) {
-        const node *from = &g->nodes[g->edges[e].from], *to = &g->nodes[g->edges[e].to], *other = above ? from : to;
-        if ((above ? to : from) != n) continue;
+    for (int e = n->edges[side]; e >= 0; e = g->edges[e].next[side]) {
+        const node *other = &g->nodes[above ? g->edges[e].from : g->edges[e].to];
         sum += is_x ? other->x + other->width / 2 : other->place;
         count++;
     }
@@ -415,12 +442,16 @@ bool kernel_graph(FILE *out, const json *kernels, int number)
     int count = 0;
     for (const json *k = json_first(kernels); k && !g.failed; k = k->next)
         add_kernel(&g, k, ++count);
+    if (!g.failed) link_edges(&g);
     if (!g.failed) choose_layers(&g);
-    if (!g.failed) add_bends(&g);
+    const bool is_small = count_with_bends(&g) <= MAX_NODES;
+    if (!g.failed && is_small) add_bends(&g);
+    if (!g.failed) link_edges(&g);
     node **sorted = g.failed ? NULL : malloc((size_t)(g.n_nodes + 1) * sizeof *sorted);
     for (int k = 0; sorted && k < g.n_nodes; k++)
         sorted[k] = &g.nodes[k];
-    if (sorted && g.n_nodes > 0) {
+    if (sorted && !is_small) fputs("<p class=\"note\">They are too many to be drawn.</p>\n", out);
+    if (sorted && is_small && g.n_nodes > 0) {
         order(&g, sorted);
         place(&g, sorted);
         draw(out, &g, number);

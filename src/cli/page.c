@@ -144,6 +144,7 @@ static const char *space_of(const imgpar_info *i)
 static void put_type(FILE *out, const facts *f)
 {
     const imgpar_info *i = &f->info;
+    char white[FACT_LETTERS];
     begin_row(out, "type");
     fprintf(out, "%s%s", f->is_magnitude ? "complex64, as magnitudes " : "", imgpar_dtype_name(i->dtype));
     end_row(out);
@@ -154,7 +155,8 @@ static void put_type(FILE *out, const facts *f)
     end_row(out);
     begin_row(out, "values");
     fputs(space_of(i), out);
-    if (i->white > 0) fprintf(out, ", white %.6g%s", i->white, i->is_mask ? ", a mask" : "");
+    facts_number(i->dtype, i->white, white);
+    if (i->white > 0) fprintf(out, ", white %s%s", white, i->is_mask ? ", a mask" : "");
     end_row(out);
 }
 
@@ -174,10 +176,9 @@ static void put_numbers(FILE *out, const facts *f)
         for (int c = 0; c < f->n_channels; c++) {
             const channel_facts *channel = &f->channels[c];
             const double v = row == 0 ? channel->min : row == 1 ? channel->mean : channel->max;
-            if (channel->n_finite > 0)
-                fprintf(out, "<td class=\"n\">%.*g</td>", row == 1 ? 5 : 7, v);
-            else
-                fputs("<td class=\"n\">-</td>", out);
+            char text[FACT_LETTERS] = "-";
+            if (channel->n_finite > 0) facts_number(f->info.dtype, v, text);
+            fprintf(out, "<td class=\"n\">%s</td>", text);
         }
         fputs("</tr>\n", out);
     }
@@ -216,7 +217,7 @@ static void put_item(FILE *out, const page_item *item)
 
 static void put_items(FILE *out, const page_items *list, const char *title, const char *id)
 {
-    if (list->n == 0 && !list->problem[0]) return;
+    if (list->n + list->n_left_out == 0 && !list->problem[0]) return;
     fprintf(out, "<section aria-labelledby=\"%s\"><h2 id=\"%s\">%s</h2>\n", id, id, title);
     if (list->problem[0]) put_element(out, "p", "note", list->problem);
     fputs("<div class=\"grid\">\n", out);
@@ -258,7 +259,7 @@ static void put_kernel_table(FILE *out, const json *kernels)
           "long\">"
           "<caption>Kernels in the order in which they run</caption>\n<tr><th scope=\"col\">kernel</th><th "
           "scope=\"col\">stages</th><th scope=\"col\">schedule</th><th scope=\"col\" class=\"n\">reads</th><th "
-          "scope=\"col\" class=\"n\">writes</th><th scope=\"col\">ends here because</th><th scope=\"col\">name</th>"
+          "scope=\"col\" class=\"n\">writes</th><th scope=\"col\">why it ends</th><th scope=\"col\">name</th>"
           "</tr>\n",
           out);
     for (const json *k = json_first(kernels); k; k = k->next)
@@ -293,6 +294,8 @@ static bool put_kernels(FILE *out, const page *p)
     fputs("<section aria-labelledby=\"kernels\"><h2 id=\"kernels\">Kernels</h2>\n", out);
     if (json_member(plan, "kernels"))
         is_done = put_plan(out, plan, &number);
+    else if (!plan && p->stages.problem[0])
+        fputs("<p class=\"note\">Not shown, for the same reason.</p>\n", out);
     else
         fputs("<p>Nothing was left to be computed by kernels.</p>\n", out);
     json_free(plan);
@@ -345,10 +348,11 @@ static void put_causes(FILE *out, const page *p)
     };
     const double busy = busy_ms(p->times), other = p->wall_ms - p->opening_ms - busy;
     char counted[32];
-    fputs("<div class=\"scroll\"><table class=\"wide\" style=\"width:100%\"><caption>Times by cause; steps overlap, so "
-          "their sum may be more than what passed</caption>\n<tr><th scope=\"col\">cause</th><th scope=\"col\" "
-          "class=\"n\">steps</th><th scope=\"col\" class=\"n\">ms</th><th scope=\"col\">of what passed</th></tr>\n",
-          out);
+    fputs(
+        "<div class=\"scroll\"><table class=\"wide\" style=\"width:100%\"><caption>Times by cause; steps overlap, so "
+        "their sum may be more than the time elapsed</caption>\n<tr><th scope=\"col\">cause</th><th scope=\"col\" "
+        "class=\"n\">steps</th><th scope=\"col\" class=\"n\">ms</th><th scope=\"col\">of the time elapsed</th></tr>\n",
+        out);
     for (size_t c = 0; c < sizeof causes / sizeof *causes; c++) {
         double ms = 0;
         size_t n = 0;
@@ -362,7 +366,7 @@ static void put_causes(FILE *out, const page *p)
     }
     put_cause(out, "opening the device", "", p->opening_ms, p->wall_ms);
     if (busy >= 0 && other > 0) put_cause(out, "all else: planning, loading kernels, waiting", "", other, p->wall_ms);
-    put_cause(out, "what passed", "", p->wall_ms, p->wall_ms);
+    put_cause(out, "elapsed", "", p->wall_ms, p->wall_ms);
     fputs("</table></div>\n", out);
 }
 

@@ -9,15 +9,15 @@
 #include "page.h"
 #include "signals.h"
 #include "stages.h"
+#include "whole.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-enum { MAX_STAGES = 40, MOST_TRIED = 200, MAX_INPUTS = 24, TOGETHER_BYTES = 1 << 28 };
+enum { MAX_STAGES = 40, MOST_BUILT = 200, MAX_INPUTS = 24, TOGETHER_BYTES = 1 << 28 };
 
 /* ---- the text, built --------------------------------------------------------------------------------- */
 
@@ -89,33 +89,70 @@ static void free_items(page_items *list)
 
 /* ---- stages ------------------------------------------------------------------------------------------ */
 
-/*
- * Keeps those that are arrays, MAX_STAGES at most: with one of them printed the text gives one array more. Of many
- * only the first MOST_TRIED are looked at, as each is a text to be read.
- */
-static void keep_values(const report_run *run, imgpar_context *ctx, stage_list *list, page_items *shown)
+/* What looks for the stages that are arrays: with n of them printed the text gives n arrays more. */
+typedef struct search {
+    const report_run *run;
+    imgpar_context *ctx;
+    stage_list *list;
+    size_t n_before; /* arrays of the text alone */
+    size_t n_built, n_found, n_left_out;
+} search;
+
+/* How many arrays there are with the stages from first to end printed. False: that cannot be built. */
+static bool count_arrays(search *s, size_t first, size_t end, size_t *n)
 {
-    char why[16];
-    arrays a;
-    size_t n = 0;
-    char *text = stages_printed_alone(list, list->n);
-    const bool is_built = !build(run, ctx, text, &a, why, sizeof why);
-    const size_t base = a.n;
+    char why[16], *text = stages_printed_range(s->list, first, end);
+    arrays a = { 0 };
+    const bool is_built = text && !build(s->run, s->ctx, text, &a, why, sizeof why);
+    *n = a.n;
+    s->n_built++;
     release(&a);
     free(text);
-    for (size_t k = 0; k < list->n; k++) {
-        const bool is_tried = is_built && n < MAX_STAGES && k < MOST_TRIED && !signals_seen();
-        if (!is_tried) {
-            list->items[k].is_value = false;
-            shown->n_left_out += is_built;
-            continue;
-        }
-        text = stages_printed_alone(list, k);
-        list->items[k].is_value = text && !build(run, ctx, text, &a, why, sizeof why) && a.n == base + 1;
-        if (text) release(&a);
-        free(text);
-        n += list->items[k].is_value;
+    return is_built;
+}
+
+static void leave_out(search *s, size_t first, size_t end, bool is_counted)
+{
+    for (size_t k = first; k < end; k++)
+        s->list->items[k].is_value = false;
+    if (is_counted) s->n_left_out += end - first;
+}
+
+/* Mostly all of them are arrays, or none; else halves are looked at, and halves of these. */
+static void keep_range(search *s, size_t first, size_t end)
+{
+    size_t n;
+    if (signals_poll(NULL, 0) || s->n_built >= MOST_BUILT) {
+        leave_out(s, first, end, true);
+        return;
     }
+    const bool is_built = count_arrays(s, first, end, &n);
+    if (is_built && n == s->n_before + (end - first)) {
+        s->n_found += end - first;
+    } else if (end - first == 1 || (is_built && n == s->n_before)) {
+        leave_out(s, first, end, false);
+    } else {
+        keep_range(s, first, first + (end - first) / 2);
+        keep_range(s, first + (end - first) / 2, end);
+    }
+}
+
+/* Keeps the first MAX_STAGES that are arrays. */
+static void keep_values(const report_run *run, imgpar_context *ctx, stage_list *list, page_items *shown)
+{
+    search s = { .run = run, .ctx = ctx, .list = list };
+    size_t k = 0;
+    if (!count_arrays(&s, 0, 0, &s.n_before)) {
+        leave_out(&s, 0, list->n, false);
+        return;
+    }
+    while (k < list->n && s.n_found < MAX_STAGES) {
+        const size_t room = MAX_STAGES - s.n_found, end = list->n - k > room ? k + room : list->n;
+        keep_range(&s, k, end);
+        k = end;
+    }
+    leave_out(&s, k, list->n, true);
+    shown->n_left_out = s.n_left_out;
 }
 
 static bool add_stages(const stage_list *list, page_items *shown)
@@ -135,7 +172,7 @@ static imgpar_status evaluate(const arrays *a, size_t first, const imgpar_option
     uint64_t bytes = 0;
     for (size_t k = first; k < a->n; k++) {
         imgpar_info info = { .struct_size = sizeof info };
-        if (imgpar_array_info(a->items[k], &info)) return IMGPAR_OK; /* told of where it stands */
+        if (imgpar_array_info(a->items[k], &info)) return IMGPAR_OK; /* facts_take() says so */
         bytes += info.size_bytes;
     }
     if (bytes > TOGETHER_BYTES || a->n == first) return IMGPAR_OK;
@@ -151,8 +188,9 @@ static imgpar_status take_stages(const report_run *run, imgpar_context *ctx, pag
     imgpar_status st = IMGPAR_OK;
     stages_find(&list, run->text);
     if (list.head && !list.failed) keep_values(run, ctx, &list, shown);
-    bool is_done = list.head && !list.failed && add_stages(&list, shown);
-    char *printed = is_done ? stages_printed(&list) : NULL;
+    if (signals_poll(NULL, 0)) st = IMGPAR_E_INTERRUPTED;
+    bool is_done = !st && list.head && !list.failed && add_stages(&list, shown);
+    char *printed = is_done ? stages_printed_range(&list, 0, list.n) : NULL;
     if (printed && shown->n > 0) {
         char why[500];
         const bool failed = build(run, ctx, printed, &a, why, sizeof why) || a.n < shown->n;
@@ -162,7 +200,7 @@ static imgpar_status take_stages(const report_run *run, imgpar_context *ctx, pag
         if (!failed) st = evaluate(&a, first, of_run);
         for (size_t k = 0; k < shown->n && !st; k++) {
             st = facts_take(ctx, a.items[first + k], of_run, &shown->items[k].facts);
-            imgpar_array_release(a.items[first + k]); /* with what is kept of it */
+            imgpar_array_release(a.items[first + k]); /* and with it its elements */
             a.items[first + k] = NULL;
         }
     }
@@ -174,25 +212,6 @@ static imgpar_status take_stages(const report_run *run, imgpar_context *ctx, pag
 }
 
 /* ---- inputs ------------------------------------------------------------------------------------------ */
-
-/* The text of the string at p, behind its first quote, as the graph writes strings; for free(). */
-static char *unquoted(const char *p)
-{
-    char *text = malloc(strlen(p) + 1), *out = text;
-    for (; text && *p && *p != '"'; p++) {
-        unsigned byte;
-        if (*p != '\\' || !p[1])
-            *out++ = *p;
-        else if (p[1] == 'x' && sscanf(p + 2, "%2x", &byte) == 1) {
-            *out++ = (char)byte;
-            p += 3;
-        } else {
-            *out++ = *++p;
-        }
-    }
-    if (text) *out = '\0';
-    return text;
-}
 
 /* "png of 1234567 bytes, profile Display P3". */
 static char *describe_file(imgpar_context *ctx, const char *path, imgpar_array *a)
@@ -212,11 +231,18 @@ static char *describe_file(imgpar_context *ctx, const char *path, imgpar_array *
     return text;
 }
 
+/* What a call of open() in a graph opens, for free(). */
+static char *path_of(const char *call)
+{
+    const char *quoted = strstr(call, "path=\"");
+    quoted += quoted ? 5 : 0;
+    return quoted ? stages_next_string(&quoted) : NULL;
+}
+
 static imgpar_status take_input(imgpar_context *ctx, const char *call, page_items *shown, const imgpar_options *of_run)
 {
-    const char *quote = strstr(call, "path=\"");
-    char *path = quote ? unquoted(quote + 6) : NULL, *title = NULL;
-    if (!path) return quote ? IMGPAR_E_HOST_MEMORY : IMGPAR_OK;
+    char *path = path_of(call), *title = NULL;
+    if (!path) return IMGPAR_E_HOST_MEMORY;
     imgpar_array *a = imgpar_apply(ctx, call, NULL, 0);
     const char *slash = strrchr(path, '/');
     title = copy(slash && slash[1] ? slash + 1 : path);
@@ -228,25 +254,60 @@ static imgpar_status take_input(imgpar_context *ctx, const char *call, page_item
     return st;
 }
 
-/* The files that the graph, a node a line, opens. */
-static imgpar_status take_inputs(imgpar_context *ctx, const char *graph, page_items *shown,
+/* The calls of open() in a graph, which has a node a line; for free(), and each of them, too. */
+typedef struct calls {
+    char **items;
+    size_t n;
+} calls;
+
+static void free_calls(calls *c)
+{
+    for (size_t k = 0; k < c->n; k++)
+        free(c->items[k]);
+    free(c->items);
+    *c = (calls){ 0 };
+}
+
+/* False: out of memory. */
+static bool find_calls(const char *graph, calls *out)
+{
+    for (const char *line = graph, *next; *line; line = next) {
+        const size_t n = strcspn(line, "\n"), name = strcspn(line, " \n");
+        next = line + n + (line[n] == '\n');
+        if (n < name + 8 || memcmp(line + name, " = open(", 8) != 0) continue;
+        char *call = strndup(line + name + 3, n - name - 3);
+        char **grown = call && strstr(call, "path=\"") ? realloc(out->items, (out->n + 1) * sizeof *grown) : NULL;
+        if (grown) {
+            out->items = grown;
+            grown[out->n++] = call;
+            continue;
+        }
+        const bool is_path = call && strstr(call, "path=\"");
+        free(call);
+        if (!call || is_path) return false;
+    }
+    return true;
+}
+
+static imgpar_status take_inputs(imgpar_context *ctx, const calls *files, page_items *shown,
                                  const imgpar_options *of_run)
 {
     imgpar_status st = IMGPAR_OK;
-    for (const char *line = graph, *next; *line && !st; line = next) {
-        const size_t n = strcspn(line, "\n");
-        next = line + n + (line[n] == '\n');
-        char *text = strndup(line, n), *call = text ? strstr(text, " = open(") : NULL;
-        if (!text) return IMGPAR_E_HOST_MEMORY;
-        if (call && call == text + strcspn(text, " ")) {
-            if (shown->n < MAX_INPUTS)
-                st = take_input(ctx, call + 3, shown, of_run);
-            else
-                shown->n_left_out++;
-        }
-        free(text);
-    }
+    for (size_t k = 0; k < files->n && k < MAX_INPUTS && !st; k++)
+        st = take_input(ctx, files->items[k], shown, of_run);
+    if (files->n > MAX_INPUTS) shown->n_left_out = files->n - MAX_INPUTS;
     return st;
+}
+
+/* The first of the files that the run itself replaced, for free(); NULL: there is none. */
+static char *find_changed(const named_files *named, const calls *files)
+{
+    for (size_t k = 0; k < files->n; k++) {
+        char *path = path_of(files->items[k]);
+        if (path && named_is_changed(named, path)) return path;
+        free(path);
+    }
+    return NULL;
 }
 
 /* ---- the page ---------------------------------------------------------------------------------------- */
@@ -266,6 +327,14 @@ static imgpar_status explain(const arrays *a, page *p)
     return IMGPAR_OK;
 }
 
+static void forget_explained(page *p)
+{
+    for (int k = 0; k < N_EXPLAINED; k++) {
+        imgpar_free(p->explained[k]);
+        p->explained[k] = NULL;
+    }
+}
+
 static imgpar_status collect(const report_run *run, imgpar_context *ctx, page *p)
 {
     char why[600];
@@ -277,8 +346,22 @@ static imgpar_status collect(const report_run *run, imgpar_context *ctx, page *p
     }
     imgpar_status st = explain(&a, p);
     release(&a);
-    if (!st && p->explained[EXPLAINED_GRAPH]) st = take_inputs(ctx, p->explained[EXPLAINED_GRAPH], &p->inputs, &of_run);
-    return st ? st : take_stages(run, ctx, &p->stages, &of_run);
+    calls files = { 0 };
+    if (!st && p->explained[EXPLAINED_GRAPH] && !find_calls(p->explained[EXPLAINED_GRAPH], &files))
+        st = IMGPAR_E_HOST_MEMORY;
+    char *changed = find_changed(run->named, &files);
+    if (changed) {
+        snprintf(p->stages.problem, sizeof p->stages.problem,
+                 "not shown, since what was computed is not what would be computed now: the run, or somebody "
+                 "meanwhile, wrote the file that it reads, %.400s",
+                 changed);
+        forget_explained(p);
+    }
+    if (!st && !changed) st = take_inputs(ctx, &files, &p->inputs, &of_run);
+    if (!st && !changed) st = take_stages(run, ctx, &p->stages, &of_run);
+    free(changed);
+    free_calls(&files);
+    return st;
 }
 
 static int fail(const char *path, const char *why)
@@ -287,43 +370,25 @@ static int fail(const char *path, const char *why)
     return EXIT_FAILED;
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    if (!a || !b) return false;
-    if (strcmp(a, b) == 0) return true;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-/* One of the files that the run read. */
+/* One of the files that the run read, whose name is not in the text as it is. */
 static bool is_input(const char *path, const page_items *inputs)
 {
+    named_files of_graph = { 0 };
     for (size_t k = 0; k < inputs->n; k++)
-        if (is_same_file(path, inputs->items[k].expr)) return true;
-    return false;
+        if (!named_add(&of_graph, inputs->items[k].expr)) break;
+    const bool is_one = named_has(&of_graph, path);
+    named_free(&of_graph);
+    return is_one;
 }
 
-/* Into a file beside it, which is renamed when it is whole. */
 static int write_whole(const char *path, const page *p)
 {
-    const size_t n = strlen(path);
-    char *beside = malloc(n + 8);
-    if (!beside) return fail(path, "out of memory");
-    snprintf(beside, n + 8, "%s.XXXXXX", path);
-    const mode_t mask = umask(0);
-    umask(mask);
-    const int file = mkstemp(beside);
-    FILE *out = file >= 0 ? fdopen(file, "w") : NULL;
-    const char *why = out ? NULL : strerror(errno);
-    if (file >= 0 && !out) close(file);
-    if (out && !page_write(out, p)) why = "out of memory";
-    if (out && !why && (fflush(out) != 0 || ferror(out))) why = strerror(errno);
-    if (out && fchmod(file, 0666 & ~mask) != 0 && !why) why = strerror(errno);
-    if (out && fclose(out) != 0 && !why) why = strerror(errno);
-    if (!why && rename(beside, path) != 0) why = strerror(errno);
-    if (why && file >= 0) unlink(beside);
-    free(beside);
-    return why ? fail(path, why) : EXIT_DONE;
+    whole_file made;
+    FILE *out = whole_open(&made, path);
+    if (!out) return fail(path, strerror(errno));
+    const bool is_made = page_write(out, p);
+    if (whole_close(&made, is_made) && is_made) return EXIT_DONE;
+    return fail(path, is_made ? strerror(errno) : "out of memory");
 }
 
 int report_write(const char *path, const report_run *run, imgpar_context *ctx)
@@ -344,27 +409,23 @@ int report_write(const char *path, const report_run *run, imgpar_context *ctx)
     if (!status) status = write_whole(path, &p);
     free_items(&p.inputs);
     free_items(&p.stages);
-    for (int k = 0; k < N_EXPLAINED; k++)
-        imgpar_free(p.explained[k]);
+    forget_explained(&p);
     return status;
 }
 
 /* ---- before anything runs ---------------------------------------------------------------------------- */
 
-int report_check(const options *o, const char *input)
+int report_check(const options *o, const named_files *named)
 {
-    const char *path = o->report, *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+    const char *path = o->report, *dot = strrchr(path, '.');
     if (!dot || (strcmp(dot, ".html") != 0 && strcmp(dot, ".htm") != 0 && strcmp(dot, ".xhtml") != 0)) {
         complain("--report=%s: a name that ends in .html is expected", path);
         return EXIT_USAGE;
     }
-    if (is_same_file(path, o->output) || is_same_file(path, o->file) || is_same_file(path, o->trace) ||
-        is_same_file(path, input)) {
+    if (named_has(named, path)) {
         complain("--report=%s is a file that the run reads or writes itself", path);
         return EXIT_USAGE;
     }
-    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-    const char *why = !folder ? "out of memory" : access(folder, W_OK | X_OK) != 0 ? strerror(errno) : NULL;
-    free(folder);
-    return why ? fail(path, why) : EXIT_DONE;
+    const int why = whole_check(path);
+    return why ? fail(path, strerror(why)) : EXIT_DONE;
 }

@@ -3,6 +3,7 @@
 #ifndef IMGPAR_CLI_REPORT_H
 #define IMGPAR_CLI_REPORT_H
 
+#include "named.h"
 #include "options.h"
 #include "profile.h"
 
@@ -14,13 +15,14 @@ typedef struct report_run {
     const char *input;                /* what $1 is; NULL: there is none */
     char *const *settings;            /* NAME=VALUE */
     int n_settings;
-    const char *printed; /* what it printed */
+    const named_files *named; /* as they were before the run */
+    const char *printed;      /* what it printed */
     const profile *times;
     double wall_ms, opening_ms; /* of the whole, and until there was a device */
 } report_run;
 
-/* Can path be written, and is it none of the files that the run reads or writes? An exit status, after saying why. */
-int report_check(const options *o, const char *input);
+/* Can the page be written, and is it no file that the run reads or writes? An exit status, after saying why. */
+int report_check(const options *o, const named_files *named);
 /* Computes what is shown, and writes path whole or not at all. An exit status, after saying why. */
 int report_write(const char *path, const report_run *run, imgpar_context *ctx);
 

@@ -122,6 +122,7 @@ typedef struct job {
     size_t n_frames;  /* that the text reads at once */
     char **settings;  /* NAME=VALUE, room for all words */
     int n_settings;
+    named_files named; /* for --report */
 } job;
 
 /* "NAME=VALUE" to the pipeline. */
@@ -324,6 +325,25 @@ static int check_text(job *j, const char *text)
     return EXIT_USAGE;
 }
 
+static int fail_memory(void)
+{
+    complain("out of memory");
+    return EXIT_FAILED;
+}
+
+/* What the run may read and write. Paths in settings are relative to the current folder, whatever the text's is. */
+static bool name_files(job *j)
+{
+    const options *o = j->o;
+    const char *names[] = { o->output, o->file, o->trace, j->has_files ? j->in.items[0].path : NULL };
+    bool ok = named_add_strings(&j->named, j->source.text, j->source.folder);
+    for (size_t k = 0; k < sizeof names / sizeof *names && ok; k++)
+        ok = named_add(&j->named, names[k]);
+    for (int k = 0; k < j->n_settings && ok; k++)
+        ok = named_add(&j->named, strchr(j->settings[k], '=') + 1);
+    return ok;
+}
+
 /* Parses, sorts, sets, checks: all that needs no device. */
 static int prepare(job *j)
 {
@@ -343,7 +363,7 @@ static int prepare(job *j)
     if (!status) status = find_video(j);
     if (!status) status = check_text(j, t->text);
     if (!status && j->has_files) status = gather(j);
-    if (!status && o->report) status = report_check(o, j->has_files ? j->in.items[0].path : NULL);
+    if (!status && o->report) status = name_files(j) ? report_check(o, &j->named) : fail_memory();
     return status;
 }
 
@@ -541,6 +561,7 @@ static int report(const job *j, imgpar_context *ctx, const profile *times, const
                             .input = path,
                             .settings = j->settings,
                             .n_settings = j->n_settings,
+                            .named = &j->named,
                             .printed = printed,
                             .times = times,
                             .wall_ms = at->done_ms - at->began_ms,
@@ -596,6 +617,7 @@ int run(const options *given)
     imgpar_pipeline_release(j.p);
     if (j.frames && j.frames != stdin) fclose(j.frames);
     inputs_free(&j.in);
+    named_free(&j.named);
     free(j.settings);
     free(j.source.folder);
     free(j.source.read);

@@ -96,18 +96,35 @@ static char *copy(stage_list *list, span s)
     return text;
 }
 
+/* Is entry one of the notes, which commas separate? */
+static bool has_note(const char *notes, const char *entry)
+{
+    const size_t n = strlen(entry);
+    for (const char *at = notes; (at = strstr(at, entry)); at++) {
+        const bool begins = at == notes || (at - notes > 1 && memcmp(at - 2, ", ", 2) == 0);
+        if (begins && (!at[n] || strncmp(at + n, ", ", 2) == 0)) return true;
+    }
+    return false;
+}
+
+/* Each is told once. */
 static void add_note(stage_list *list, stage *s, const char *what, span name)
 {
-    char *before = s->note;
-    if (!what || (before && name.s == name.end && strstr(before, what))) return;
-    const size_t size = (before ? strlen(before) + 2 : 0) + strlen(what) + (size_t)(name.end - name.s) + 2;
-    s->note = malloc(size);
-    if (s->note)
-        snprintf(s->note, size, "%s%s%s%s%.*s", before ? before : "", before ? ", " : "", what,
-                 name.s < name.end ? " " : "", (int)(name.end - name.s), name.s);
-    else
-        list->failed = true;
-    free(before);
+    const size_t n = (size_t)(name.end - name.s), size = strlen(what) + n + 2;
+    char *entry = malloc(size), *both = NULL;
+    if (entry) snprintf(entry, size, "%s%s%.*s", what, n ? " " : "", (int)n, name.s);
+    if (entry && s->note && !has_note(s->note, entry)) {
+        both = malloc(strlen(s->note) + size + 2);
+        if (both) sprintf(both, "%s, %s", s->note, entry);
+        if (!both) list->failed = true;
+        free(s->note);
+        s->note = both;
+    } else if (entry && !s->note) {
+        s->note = entry;
+        return;
+    }
+    if (!entry) list->failed = true;
+    free(entry);
 }
 
 static stage *find(const stage_list *list, span name, span expr)
@@ -269,28 +286,20 @@ void stages_find(stage_list *list, const char *text)
 /* A tuple's names have one value between them: a name is printed by itself. */
 static void print_stage(FILE *out, const stage *s) { fprintf(out, "\nprint(%s)", s->name ? s->name : s->expr); }
 
-static char *text_of(const stage_list *list, const stage *alone, bool has_all)
+char *stages_printed_range(const stage_list *list, size_t first, size_t end)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = list->head ? open_memstream(&text, &size) : NULL;
     if (!out) return NULL;
     fputs(list->head, out);
-    if (alone) print_stage(out, alone);
-    if (!alone && !has_all) fputs("\nprint(1)", out);
-    for (size_t k = 0; has_all && k < list->n; k++)
+    if (first == end) fputs("\nprint(1)", out); /* a text has statements */
+    for (size_t k = first; k < end; k++)
         if (list->items[k].is_value) print_stage(out, &list->items[k]);
     const bool failed = ferror(out);
     if (fclose(out) == 0 && !failed) return text;
     free(text);
     return NULL;
-}
-
-char *stages_printed(const stage_list *list) { return text_of(list, NULL, true); }
-
-char *stages_printed_alone(const stage_list *list, size_t k)
-{
-    return text_of(list, k < list->n ? &list->items[k] : NULL, false);
 }
 
 /* As the language has strings: bytes that it reads otherwise by number. */
@@ -303,6 +312,35 @@ static void put_string(FILE *out, const char *text)
         else
             fprintf(out, *p < 0x20 || *p == 0x7f ? "\\x%02x" : "%c", *p);
     fputc('"', out);
+}
+
+/* The text of the string at p, behind its first quote, as put_string() writes them; for free(). */
+static char *unquoted(const char *p)
+{
+    char *text = malloc(strlen(p) + 1), *out = text;
+    for (; text && *p && *p != '"'; p++) {
+        unsigned byte;
+        if (*p != '\\' || !p[1])
+            *out++ = *p;
+        else if (p[1] == 'x' && sscanf(p + 2, "%2x", &byte) == 1) {
+            *out++ = (char)byte;
+            p += 3;
+        } else {
+            *out++ = *++p;
+        }
+    }
+    if (text) *out = '\0';
+    return text;
+}
+
+char *stages_next_string(const char **text)
+{
+    const char *end = *text + strlen(*text);
+    for (const char *p = *text; p < end; p = *text) {
+        *text = behind(p, end);
+        if (*p == '"') return unquoted(p + 1);
+    }
+    return NULL;
 }
 
 char *stages_with_input(const char *text, const char *path)

@@ -30,10 +30,10 @@ typedef struct stage_list {
 /* text, with open("PATH") instead of $1 where a path is given, for free(); NULL without memory. */
 char *stages_with_input(const char *text, const char *path);
 void stages_find(stage_list *list, const char *text);
-/* The text with print() for each stage that is a value, or for the k-th alone: print(1) for k = list->n. For free();
- * NULL without memory. */
-char *stages_printed(const stage_list *list);
-char *stages_printed_alone(const stage_list *list, size_t k);
+/* The text with print() for each stage from first to end that is a value; for free(), NULL without memory. */
+char *stages_printed_range(const stage_list *list, size_t first, size_t end);
+/* The next string in *text, which goes on behind it; for free(). NULL: there is none, or no memory. */
+char *stages_next_string(const char **text);
 void stages_free(stage_list *list);
 
 #endif

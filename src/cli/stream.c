@@ -19,12 +19,11 @@
 #include "progress.h"
 #include "show.h"
 #include "signals.h"
+#include "whole.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 typedef enum destination { TO_LINES, TO_FILES, TO_ONE_FILE, TO_PICTURES, TO_Y4M } destination;
 
@@ -39,7 +38,7 @@ typedef struct stream {
     size_t n_frames;       /* that the text reads */
     destination to;
     video_writer writer;
-    char *path, *part;  /* of a file of Y4M; part: what it is called until it is whole */
+    whole_file made;    /* a file of Y4M */
     double difference;  /* the largest of --verify */
     uint64_t n_pending; /* programs that background_start() knows of */
     progress bar;
@@ -218,49 +217,16 @@ static imgpar_status check_single(stream *s)
     return IMGPAR_E_IO;
 }
 
-/* Where a video's file is made: under another name until it is whole, or, of what is no regular file, in place. */
-static FILE *open_file(stream *s)
-{
-    struct stat found, link;
-    const bool exists = stat(s->path, &found) == 0, is_dangling = !exists && lstat(s->path, &link) == 0;
-    if (is_dangling || (exists && !S_ISREG(found.st_mode))) return fopen(s->path, "wb");
-    if (exists) { /* a link stays one: what it points to is replaced */
-        char *real = realpath(s->path, NULL);
-        if (!real || access(real, W_OK) != 0) {
-            free(real);
-            return NULL;
-        }
-        free(s->path);
-        s->path = real;
-    }
-    const size_t n = strlen(s->path) + sizeof ".XXXXXX";
-    s->part = malloc(n);
-    if (!s->part) return NULL;
-    snprintf(s->part, n, "%s.XXXXXX", s->path);
-    const int fd = mkstemp(s->part);
-    if (fd < 0) {
-        free(s->part);
-        s->part = NULL;
-        return NULL;
-    }
-    const mode_t mask = umask(0);
-    umask(mask);
-    FILE *file = fchmod(fd, exists ? found.st_mode & 0777 : 0666 & ~mask) == 0 ? fdopen(fd, "wb") : NULL;
-    if (!file) close(fd);
-    return file;
-}
-
 static bool open_output(stream *s)
 {
     FILE *file = stdout;
     if (s->to != TO_Y4M) return true;
     if (strcmp(s->o->output, "-") != 0) {
-        s->path = inputs_name(&s->in->items[0], 1, s->o->output);
-        file = s->path && make_folders(s->path) ? open_file(s) : NULL;
-        if (!file) {
-            complain("%s: %s", s->o->output, strerror(errno));
-            return false;
-        }
+        char *path = inputs_name(&s->in->items[0], 1, s->o->output);
+        file = path && make_folders(path) ? whole_open(&s->made, path) : NULL;
+        if (!file) complain("%s: %s", s->o->output, strerror(errno));
+        free(path);
+        if (!file) return false;
     }
     video_writer_begin(&s->writer, file, &s->video, s->o->matrix);
     return true;
@@ -269,16 +235,9 @@ static bool open_output(stream *s)
 /* The video gets its name, or, where it is not whole, goes. */
 static bool close_output(stream *s, bool is_whole)
 {
-    FILE *file = s->writer.file;
-    bool ok = true;
-    if (file && file != stdout) {
-        ok = fclose(file) == 0 && (!is_whole || !s->part || rename(s->part, s->path) == 0);
-        if (!ok) complain("%s: %s", s->o->output, strerror(errno));
-    }
-    if (s->part && !(is_whole && ok)) unlink(s->part);
+    const bool ok = whole_close(&s->made, is_whole);
+    if (!ok) complain("%s: %s", s->o->output, strerror(errno));
     video_writer_end(&s->writer);
-    free(s->part);
-    free(s->path);
     return ok;
 }
 

@@ -24,7 +24,8 @@ enum {
     LEAST_SIDE = 320, /* of a window */
     BACKGROUND = 48,
     MAX_ZOOM = 64,
-    STEP_PX = 64 /* of an arrow key */
+    STEP_PX = 64, /* of an arrow key */
+    WHEEL_PX = 40 /* of a wheel that is turned across */
 };
 
 /* ---- the library ------------------------------------------------------------------------------------- */
@@ -226,15 +227,17 @@ static bool draw(view *v)
 static void tell(const view *v)
 {
     const imgpar_info *i = &v->info;
-    char title[400];
+    char title[400], text[FACT_LETTERS];
     const int64_t x = floor_of(v->x + v->pointer_x / v->zoom), y = floor_of(v->y + v->pointer_y / v->zoom);
     int n = snprintf(title, sizeof title, "%.200s - %lldx%lldx%lld %s - %.4g%%", v->name, (long long)i->width,
                      (long long)i->height, (long long)i->channels, imgpar_dtype_name(i->dtype), 100 * v->zoom);
     if (v->pointer_x >= 0 && x >= 0 && y >= 0 && x < i->width && y < i->height) {
         n += snprintf(title + n, sizeof title - (size_t)n, " - (%lld, %lld):", (long long)x, (long long)y);
-        for (int64_t c = 0; c < i->channels && c < FACT_CHANNELS; c++)
-            n += snprintf(title + n, sizeof title - (size_t)n, " %.7g",
-                          facts_element(v->data, i->dtype, (size_t)((y * i->width + x) * i->channels + c)));
+        for (int64_t c = 0; c < i->channels && c < FACT_CHANNELS; c++) {
+            facts_number(i->dtype, facts_element(v->data, i->dtype, (size_t)((y * i->width + x) * i->channels + c)),
+                         text);
+            n += snprintf(title + n, sizeof title - (size_t)n, " %s", text);
+        }
     }
     v->sdl.SetWindowTitle(v->window, title);
 }
@@ -308,14 +311,21 @@ static void resize(view *v, int width, int height)
     keep_inside(v);
 }
 
+/* A wheel: down and up it zooms, across it moves. */
+static void turn(view *v, int x, int y)
+{
+    if (y) zoom_to(v, y > 0 ? v->zoom * 1.25 : v->zoom / 1.25, v->pointer_x, v->pointer_y);
+    if (x) move(v, WHEEL_PX * x, 0);
+}
+
 static void take(view *v, const SDL_Event *e)
 {
     switch (e->type) {
     case SDL_QUIT: v->is_closed = true; break;
     case SDL_KEYDOWN: press(v, e->key.keysym.sym); break;
     case SDL_MOUSEWHEEL:
-        if (e->wheel.y) zoom_to(v, e->wheel.y > 0 ? v->zoom * 1.25 : v->zoom / 1.25, v->pointer_x, v->pointer_y);
-        if (e->wheel.x) move(v, 40 * e->wheel.x, 0);
+        turn(v, e->wheel.direction == SDL_MOUSEWHEEL_FLIPPED ? -e->wheel.x : e->wheel.x,
+             e->wheel.direction == SDL_MOUSEWHEEL_FLIPPED ? -e->wheel.y : e->wheel.y);
         break;
     case SDL_MOUSEBUTTONDOWN: v->is_dragged = true; break;
     case SDL_MOUSEBUTTONUP: v->is_dragged = false; break;
