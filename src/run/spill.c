@@ -194,8 +194,7 @@ static imgpar_status bind_input(spilling *s, const ip_kernel *k, const ip_stage 
         b->region = (ip_region){ 0 };
         return ip_buffer_new(device, 1, &b->buffer, err);
     }
-    if (!v && !takes_no_room(s, stage)) return upload(s, stage, &read, b, err);
-    if (v && v->host && !takes_no_room(s, stage)) return upload(s, stage, &read, b, err);
+    if ((!v || v->host) && !takes_no_room(s, stage)) return upload(s, stage, &read, b, err);
     b->region = held_box(s, stage);
     if (v) return ip_value_on_device(v, device, &b->buffer, err);
     return ip_buffer_wrap(device, s->held[stage->id], (size_t)ip_region_bytes(&b->region, stage), NULL, NULL,
