@@ -11,6 +11,7 @@
 #include "run/evaluation_impl.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -489,6 +490,46 @@ START_TEST(what_no_cut_makes_small_enough_is_told)
 }
 END_TEST
 
+/* ---- several threads ------------------------------------------------------------------------------------- */
+
+enum { N_THREADS = 4, N_TIMES = 8 };
+
+/* A line that is sorted, again and again: there is memory for one thread at a time. */
+static void *sort_again(void *user)
+{
+    imgpar_array *a = user;
+    for (int k = 0; k < N_TIMES; k++) {
+        float least = NAN;
+        imgpar_array *work = imgpar_apply(ctx, "minval(sort($1) * 2)", &a, 1);
+        const imgpar_status st = imgpar_array_read(work, &least, sizeof least);
+        imgpar_array_release(work);
+        if (st || least != -40) return user;
+    }
+    return NULL;
+}
+
+START_TEST(threads_wait_for_the_memory_of_others)
+{
+    pthread_t threads[N_THREADS];
+    const int64_t n_line = N;
+    if (!ctx->device) return;
+    give_memory_of_its_own(true);
+    imgpar_array *a = new_array(IMGPAR_F32, 1, &n_line);
+    limit("6M");
+    ck_assert_ptr_null(sort_again(a));
+    ck_assert_uint_eq(counted().fallbacks, 0);
+    for (int k = 0; k < N_THREADS; k++)
+        ck_assert_int_eq(pthread_create(&threads[k], NULL, sort_again, a), 0);
+    for (int k = 0; k < N_THREADS; k++) {
+        void *failed = a;
+        ck_assert_int_eq(pthread_join(threads[k], &failed), 0);
+        ck_assert_msg(!failed, "%s", imgpar_array_message(a));
+    }
+    ck_assert_uint_eq(counted().fallbacks, 0);
+    imgpar_array_release(a);
+}
+END_TEST
+
 /* ---- the Nth call fails ---------------------------------------------------------------------------------- */
 
 static imgpar_status small_spill(float *got, char why[256])
@@ -565,6 +606,7 @@ int main(void)
     tcase_add_test(c, what_is_asked_for_twice_is_computed_once);
     tcase_add_test(c, a_line_longer_than_the_device_is_sorted_by_the_interpreter);
     tcase_add_test(c, what_no_cut_makes_small_enough_is_told);
+    tcase_add_test(c, threads_wait_for_the_memory_of_others);
     tcase_add_loop_test(c, any_call_may_fail_kernel_by_kernel, 0, 2);
     tcase_add_test(c, a_poll_stops_it);
     suite_add_tcase(suite, c);

@@ -221,9 +221,10 @@ static imgpar_status open_device(imgpar_context *ctx, const char *selector, ip_e
 static bool init_locks(imgpar_context *ctx)
 {
     if (pthread_mutex_init(&ctx->lock, NULL) != 0) return false;
-    const bool has_decoded = ip_decoded_init(&ctx->decoded);
+    const bool has_turns = ip_turns_init(&ctx->turns), has_decoded = has_turns && ip_decoded_init(&ctx->decoded);
     if (has_decoded && ip_kept_init(&ctx->kept)) return true;
     if (has_decoded) ip_decoded_clear(&ctx->decoded);
+    if (has_turns) ip_turns_end(&ctx->turns);
     pthread_mutex_destroy(&ctx->lock);
     return false;
 }
@@ -270,6 +271,7 @@ void imgpar_context_release(imgpar_context *ctx)
     ip_plans_clear(&ctx->plans);
     ip_decoded_clear(&ctx->decoded);
     ip_kept_end(&ctx->kept);
+    ip_turns_end(&ctx->turns);
     ip_devices_close(&ctx->devices);
     ip_free(ctx->notice);
     ip_free(ctx->dump);

@@ -9,6 +9,7 @@
 #include "run/devices.h"
 #include "run/kept.h"
 #include "run/plans.h"
+#include "run/turns.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -45,6 +46,7 @@ struct imgpar_context {
     uint64_t mem_limit; /* 0: the device's own */
     ip_decoded decoded; /* sources that were decoded last */
     ip_kept kept;       /* arrays that keep their values */
+    ip_turns turns;     /* of evaluations, where memory is short */
     ip_plans plans;     /* of the graphs that were met last; guarded by lock */
     atomic_ullong spills, fallbacks, values_moved, bytes_moved, values_found;
     atomic_ullong evaluations, decodes, encodes, files, programs_pending;

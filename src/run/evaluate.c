@@ -541,12 +541,18 @@ static void release_values(const ip_request *q, ip_value **values)
     }
 }
 
+static bool is_shared_out(const imgpar_context *ctx, const ip_request *q) { return !q->use_ref && ctx->devices.n > 1; }
+
+static imgpar_status try_once(imgpar_context *ctx, ip_request *q, bool may_keep, ip_value **values, ip_error *err)
+{
+    return is_shared_out(ctx, q) ? ip_share(ctx, q, values, err) : run_alone(ctx, q, may_keep, values, err);
+}
+
 /* What fits no device is the interpreter's, whose memory is the host's. Where it cannot either, what did not fit is
  * told. */
 static imgpar_status fall_back(imgpar_context *ctx, ip_request *q, bool may_keep, ip_value **values, ip_error *err)
 {
     ip_error why = { IMGPAR_OK, "" };
-    if (q->taker && q->taker->has_begun) return IMGPAR_E_DEVICE_MEMORY;
     release_values(q, values);
     if (ctx->devices.n > 1) { /* parts that did not fit may, kernel by kernel */
         imgpar_status st = run_alone(ctx, q, may_keep, values, &why);
@@ -564,6 +570,23 @@ static imgpar_status fall_back(imgpar_context *ctx, ip_request *q, bool may_keep
     return IMGPAR_OK;
 }
 
+/* Where memory is short: once more without the evaluations of other threads, then elsewhere; not when a part of the
+ * result was handed out. */
+static imgpar_status run(imgpar_context *ctx, ip_request *q, bool may_keep, ip_value **values, ip_error *err)
+{
+    imgpar_status st = try_once(ctx, q, may_keep, values, err);
+    if (st != IMGPAR_E_DEVICE_MEMORY || q->use_ref || (q->taker && q->taker->has_begun)) return st;
+    const imgpar_status alone = ip_turn_alone(&ctx->turns, q->options, err);
+    if (alone == IMGPAR_E_INTERRUPTED) return alone;
+    if (!alone) {
+        *err = (ip_error){ IMGPAR_OK, "" };
+        release_values(q, values);
+        st = try_once(ctx, q, may_keep, values, err);
+        if (st != IMGPAR_E_DEVICE_MEMORY) return st;
+    }
+    return fall_back(ctx, q, may_keep, values, err);
+}
+
 static imgpar_status decide_branches(imgpar_context *ctx, const ip_request *q, ip_choices *choices, ip_held *kept,
                                      ip_error *err)
 {
@@ -576,31 +599,34 @@ static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **val
 {
     const size_t n = q->n;
     const evaluation *planned = q->step ? q->step->planned : NULL;
+    ip_turn turn;
     memset(values, 0, n * sizeof *values);
     if (n == 0) return IMGPAR_OK;
+    imgpar_status st = ip_turn_begin(&ctx->turns, q->options, &turn, err);
+    if (st) return st;
     pthread_mutex_lock(&ctx->lock);
     q->use_ref = q->use_ref || !ctx->device || ctx->tuning.schedule == IP_SCHEDULE_REF;
     pthread_mutex_unlock(&ctx->lock);
     if (planned) q->use_ref = q->step->is_for_ref;
     ip_held loops = { 0 }, kept = { 0 };
     ip_choices own = { 0 };
-    imgpar_status st = planned || q->choices ? IMGPAR_OK : decide_branches(ctx, q, &own, &kept, err);
+    st = planned || q->choices ? IMGPAR_OK : decide_branches(ctx, q, &own, &kept, err);
     if (!q->choices) q->choices = &own;
     if (!st && !planned) st = ip_loops_run(ctx, q->arrays, n, q->options, q->use_ref, q->choices, &loops, err);
     if (!st && q->options && q->options->poll && q->options->poll(q->options->user, 0))
         st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
-    bool alone = q->use_ref || ctx->devices.n == 1;
-    for (size_t k = 0; !st && !alone && k < n; k++) { /* its devices' threads tell how far they are, all together */
+    for (size_t k = 0; !st && is_shared_out(ctx, q) && k < n;
+         k++) { /* its devices' threads tell how far they are, all together */
         const double work = IP_WORK_KERNEL * (double)ip_type_count(&q->arrays[k]->type);
         ip_progress_expect(q->options, work);
         ip_progress_step(q->options, work);
     }
-    if (!st) st = alone ? run_alone(ctx, q, loops.n == 0 && own.n == 0, values, err) : ip_share(ctx, q, values, err);
-    if (st == IMGPAR_E_DEVICE_MEMORY && !q->use_ref) st = fall_back(ctx, q, loops.n == 0 && own.n == 0, values, err);
+    if (!st) st = run(ctx, q, loops.n == 0 && own.n == 0, values, err);
     ip_held_release(&loops);
     ip_held_release(&kept);
     ip_choices_free(&own);
     if (st) release_values(q, values);
+    ip_turn_end(&turn);
     atomic_fetch_add(&ctx->evaluations, 1);
     return st;
 }
@@ -682,10 +708,14 @@ imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, 
                      .use_ref = by == IP_BY_REF,
                      .may_interpret = by == IP_BY_EITHER,
                      .dst = dst };
+    ip_turn turn; /* until the result has left the device */
+    imgpar_status st = ip_turn_begin(&ctx->turns, options, &turn, err);
+    if (st) return st;
     ip_value *value = q.use_ref ? NULL : ip_array_pin(a);
     if (!value) warn_of_profiles(&a, 1, options);
-    imgpar_status st = value ? IMGPAR_OK : evaluate(ctx, &q, &value, err);
+    if (!value) st = evaluate(ctx, &q, &value, err);
     if (!st) st = fetch(ctx, a, value, dst, options, err);
     ip_value_release(value);
+    ip_turn_end(&turn);
     return st;
 }
