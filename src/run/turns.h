@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Evaluations of one context at a time on several threads, and the device's memory.
+ * Evaluations on several threads of one context, where the device's memory is short.
  *
  * Note [Turns]
- * What does not fit the device is cut, or left to the interpreter, or an error. What does not fit beside the
- * evaluations of other threads does when they are over. So each evaluation, until its result is where it is wanted, is
- * a turn. One that ran short of memory beside others begins again when those are over, and none begins beside it. While
- * it waits it holds nothing. Within a turn a thread joins that one: a loop's steps do, and what a caller evaluates in
- * its poll.
+ * An evaluation that does not fit the device is cut, or left to the interpreter, or fails. One that only does not fit
+ * beside the evaluations of other threads would fit once those are over. So this is a readers-writer lock: every
+ * evaluation holds it as a reader until its result is where the caller wants it (a turn). One that ran out of memory
+ * while others ran gives its turn back, waits until it can hold the lock as the writer (it is alone), and begins again.
+ * A waiting writer stops new readers. A thread that has a turn joins it when it evaluates again: steps of loops do, and
+ * what a caller's poll evaluates; otherwise it would wait for itself.
  */
 #ifndef IP_RUN_TURNS_H
 #define IP_RUN_TURNS_H
