@@ -23,10 +23,10 @@
 typedef struct ip_turns {
     pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t changed;
-    unsigned n_running; /* turns, but for those that wait to be alone */
-    unsigned n_waiting; /* for that */
+    unsigned n_running; /* turns that do not wait */
+    unsigned n_waiting; /* turns that wait to be alone */
     bool is_one_alone;
-    uint64_t n_begun; /* so far */
+    uint64_t n_begun; /* turns that ever began */
 } ip_turns;
 
 typedef struct ip_turn {
