@@ -22,18 +22,17 @@
 #include "output.h"
 #include "progress.h"
 #include "signals.h"
+#include "threads.h"
 #include "window.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MAX_THREADS = 16, N_SLOTS = 4 * MAX_THREADS, TICK_MS = 100 };
@@ -327,20 +326,16 @@ static int threads_for(const inputs *in)
     return (int)(in->n < most ? in->n : most);
 }
 
-/* Signals are the calling thread's: threads inherit that they are blocked. Returns how many were started. */
+/* Returns how many were started. */
 static int start(batch *b, pthread_t *threads)
 {
-    sigset_t all, own;
     int n = 0;
     const int wanted = threads_for(b->in);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &own);
     pthread_mutex_lock(&b->lock);
-    while (n < wanted && pthread_create(&threads[n], NULL, work, b) == 0)
+    while (n < wanted && thread_start(&threads[n], work, b))
         n++;
     b->n_running = n;
     pthread_mutex_unlock(&b->lock);
-    pthread_sigmask(SIG_SETMASK, &own, NULL);
     return n;
 }
 
@@ -420,16 +415,6 @@ static progress_state state_of(batch *b)
     return now;
 }
 
-static void wait_a_little(batch *b)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += TICK_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    pthread_cond_timedwait(&b->changed, &b->lock, &until);
-}
-
 /* Until the threads have ended and all is told. */
 static void attend(batch *b)
 {
@@ -438,7 +423,7 @@ static void attend(batch *b)
         slot *s = &b->slots[b->head % N_SLOTS];
         progress_state now = state_of(b);
         const bool has_news = b->head < b->next && s->outcome != RUNNING;
-        if (!has_news) wait_a_little(b);
+        if (!has_news) threads_wait(&b->changed, &b->lock, TICK_MS);
         if (signals_poll(NULL, 0)) stop_from(b, b->next);
         pthread_mutex_unlock(&b->lock);
         if (has_news) tell_file(b, s, b->head < atomic_load(&b->stop_at)); /* only this thread changes head */
@@ -451,15 +436,11 @@ static void attend(batch *b)
     pthread_mutex_unlock(&b->lock);
 }
 
-/* Waits are timed by a clock that nobody sets. */
 static bool make_locks(batch *b)
 {
-    pthread_condattr_t clock;
-    if (pthread_condattr_init(&clock)) return false;
-    bool has_lock = pthread_mutex_init(&b->lock, NULL) == 0, has_events = pthread_mutex_init(&b->event_lock, NULL) == 0;
-    bool ok = has_lock && has_events && !pthread_condattr_setclock(&clock, CLOCK_MONOTONIC) &&
-              !pthread_cond_init(&b->changed, &clock);
-    pthread_condattr_destroy(&clock);
+    const bool has_lock = pthread_mutex_init(&b->lock, NULL) == 0;
+    const bool has_events = pthread_mutex_init(&b->event_lock, NULL) == 0;
+    const bool ok = has_lock && has_events && threads_init(&b->changed);
     if (!ok && has_lock) pthread_mutex_destroy(&b->lock);
     if (!ok && has_events) pthread_mutex_destroy(&b->event_lock);
     return ok;

@@ -106,11 +106,24 @@ static void on_warning(void *user, const char *text)
 
 /* ---- one frame -------------------------------------------------------------------------------------- */
 
-static imgpar_status fail_frame(const stream *s, imgpar_status st, const char *message)
+static imgpar_status fail_frame_number(const stream *s, uint64_t frame, imgpar_status st, const char *message)
 {
     if (st != IMGPAR_E_INTERRUPTED)
-        complain("%s: frame %zu: %s", s->video.name, s->done.frames + 1, message[0] ? message : imgpar_status_name(st));
+        complain("%s: frame %llu: %s", s->video.name, (unsigned long long)frame,
+                 message[0] ? message : imgpar_status_name(st));
     return st;
+}
+
+static imgpar_status fail_frame(const stream *s, imgpar_status st, const char *message)
+{
+    return fail_frame_number(s, s->done.frames + 1, st, message);
+}
+
+/* What the writer of Y4M says, of one of the frames before this one, maybe. */
+static imgpar_status fail_writing(const stream *s)
+{
+    const video_writer *w = &s->writer;
+    return fail_frame_number(s, w->frame, w->why[0] ? IMGPAR_E_IO : IMGPAR_E_INTERRUPTED, w->why);
 }
 
 static imgpar_status verify(stream *s, imgpar_array *a, const imgpar_options *options_of_run)
@@ -148,9 +161,7 @@ static imgpar_status write_result(stream *s, imgpar_array *a, imgpar_options *op
     imgpar_status st = IMGPAR_OK;
     switch (s->to) {
     case TO_LINES: return s->o->show ? show_frame(s, a, options_of_run) : print_frame(s, a, options_of_run);
-    case TO_Y4M:
-        if (video_write(&s->writer, s->ctx, a, options_of_run)) return IMGPAR_OK;
-        return fail_frame(s, s->writer.why[0] ? IMGPAR_E_IO : IMGPAR_E_INTERRUPTED, s->writer.why);
+    case TO_Y4M: return video_write(&s->writer, s->ctx, a, options_of_run) ? IMGPAR_OK : fail_writing(s);
     case TO_PICTURES:
         if (!options_of_run->format) options_of_run->format = "pnm";
         st = imgpar_save(a, "-", options_of_run);
@@ -209,9 +220,9 @@ static imgpar_status check_single(stream *s)
     const int more = s->to == TO_ONE_FILE ? video_next(&s->video, s->ctx, &second) : 0;
     imgpar_array_release(second);
     if (more == 0) return IMGPAR_OK;
-    if (more < 0)
+    if (more < 0 && !signals_seen())
         complain("%s", s->video.why);
-    else
+    else if (more > 0)
         complain("%s has more than one picture: -o 'out{n}.png' names each, -o - writes one behind another",
                  s->video.name);
     return IMGPAR_E_IO;
@@ -235,10 +246,11 @@ static bool open_output(stream *s)
 /* The video gets its name, or, where it is not whole, goes. */
 static bool close_output(stream *s, bool is_whole)
 {
-    const bool ok = whole_close(&s->made, is_whole);
+    const bool is_written = video_writer_end(&s->writer, is_whole);
+    if (!is_written) fail_writing(s);
+    const bool ok = whole_close(&s->made, is_whole && is_written);
     if (!ok) complain("%s: %s", s->o->output, strerror(errno));
-    video_writer_end(&s->writer);
-    return ok;
+    return ok && is_written;
 }
 
 static bool explain(stream *s)
@@ -265,9 +277,9 @@ static bool make_all(stream *s)
         if (s->to == TO_ONE_FILE) return true;
         if (signals_poll(NULL, 0)) return false;
     }
-    if (more < 0)
+    if (more < 0 && !signals_seen())
         complain("%s", s->video.why);
-    else if (s->done.frames == 0)
+    else if (more == 0 && s->done.frames == 0)
         complain("%s has no frame", s->video.name);
     return more == 0 && s->done.frames > 0;
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is read grows with what arrives, never with what a header promises. Planes and colours are pipelines of the
- * library's own, so that a frame's conversion is fused with what is done to it.
+ * Planes and colours are pipelines of the library's own, so that a frame's conversion is fused with what is done to it.
  *
  * Y4M: mjpegtools' yuv4mpeg(5). Colours: ITU-R BT.601, BT.709 and BT.2020, which differ in the weights of red and blue.
  */
 #include "video.h"
 
-#include <ctype.h>
+#include "signals.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE_MAX_BYTES = 400, SIDE_MAX = 1 << 24, PIECE_BYTES = 1 << 22, TEXT_BYTES = 2400 };
+enum { LINE_MAX_BYTES = 400, SIDE_MAX = 1 << 24, TEXT_BYTES = 2400 };
 
 static bool fail(char why[400], const char *format, ...) __attribute__((format(printf, 2, 3)));
 static bool fail(char why[400], const char *format, ...)
@@ -30,157 +30,6 @@ video_kind video_kind_of(FILE *file)
     const int first = getc(file);
     if (first != EOF) ungetc(first, file);
     return first == 'P' ? VIDEO_PNM : first == 'Y' ? VIDEO_Y4M : VIDEO_NONE;
-}
-
-/* ---- bytes of a frame --------------------------------------------------------------------------- */
-
-static bool fail_reading(video *v)
-{
-    const int why = ferror(v->file) ? errno : 0;
-    if (why) return fail(v->why, "%s: %s", v->name, strerror(why));
-    return fail(v->why, "%s: frame %llu ends early", v->name, (unsigned long long)v->n_frames + 1);
-}
-
-static bool has_room(video *v, size_t n)
-{
-    if (v->n_bytes + n <= v->capacity) return true;
-    const size_t capacity = v->capacity + n > 2 * v->capacity ? v->capacity + n : 2 * v->capacity;
-    unsigned char *bytes = realloc(v->bytes, capacity);
-    if (!bytes) return fail(v->why, "out of memory");
-    v->bytes = bytes;
-    v->capacity = capacity;
-    return true;
-}
-
-static bool read_bytes(video *v, uint64_t n)
-{
-    while (n > 0) {
-        const size_t piece = n < PIECE_BYTES ? (size_t)n : PIECE_BYTES;
-        if (!has_room(v, piece)) return false;
-        if (fread(v->bytes + v->n_bytes, 1, piece, v->file) < piece) return fail_reading(v);
-        v->n_bytes += piece;
-        n -= piece;
-    }
-    return true;
-}
-
-/* The next byte, which is the frame's, too; EOF: v->why tells. */
-static int read_byte(video *v)
-{
-    if (!has_room(v, 1)) return EOF;
-    const int c = getc(v->file);
-    if (c == EOF)
-        fail_reading(v);
-    else
-        v->bytes[v->n_bytes++] = (unsigned char)c;
-    return c;
-}
-
-/* ---- PNM ------------------------------------------------------------------------------------------ */
-
-/* The rest of a comment's line. Its newline, or EOF. */
-static int read_comment(video *v)
-{
-    int c = read_byte(v);
-    while (c != EOF && c != '\n')
-        c = read_byte(v);
-    return c;
-}
-
-static bool fail_header(video *v, const char *what)
-{
-    return fail(v->why, "%s: frame %llu: its header %s", v->name, (unsigned long long)v->n_frames + 1, what);
-}
-
-/* A number of a header, behind blanks and comments, with the one byte, or comment, that ends it. */
-static bool read_number(video *v, uint64_t *out)
-{
-    int c = read_byte(v);
-    while (c != EOF && (isspace(c) || c == '#')) {
-        if (c == '#' && read_comment(v) == EOF) return false;
-        c = read_byte(v);
-    }
-    if (c == EOF) return false;
-    if (!isdigit(c)) return fail_header(v, "has no number where one is expected");
-    for (*out = 0; c != EOF && isdigit(c); c = read_byte(v)) {
-        *out = *out * 10 + (uint64_t)(c - '0');
-        if (*out > SIDE_MAX) return fail_header(v, "has a number that is too large");
-    }
-    return (c == '#' ? read_comment(v) : c) != EOF;
-}
-
-/* The samples of a plain picture: numbers between blanks, of P1 digits. */
-static bool read_plain(video *v, char kind, uint64_t n)
-{
-    bool in_number = false;
-    for (uint64_t k = 0; k < n;) {
-        const int c = getc(v->file);
-        const bool is_sample = c != EOF && isdigit(c);
-        if (c == EOF && !(in_number && k + 1 == n)) return fail_reading(v);
-        if (kind == '1' ? is_sample : in_number && !is_sample) k++;
-        in_number = is_sample;
-        if (c == EOF) break;
-        if (!has_room(v, 1)) return false;
-        v->bytes[v->n_bytes++] = (unsigned char)c;
-        if (c == '#' && read_comment(v) == EOF) return false;
-    }
-    return true;
-}
-
-/* The lines of a PAM header; *bytes are those of the picture behind it. */
-static bool read_pam_header(video *v, uint64_t *bytes)
-{
-    uint64_t width = 0, height = 0, depth = 0, maximum = 0;
-    for (;;) {
-        const size_t start = v->n_bytes;
-        char line[LINE_MAX_BYTES], word[12];
-        unsigned long long number;
-        for (int c = 0; c != '\n';) {
-            if ((c = read_byte(v)) == EOF) return false;
-            if (v->n_bytes - start >= sizeof line) return fail_header(v, "has a line that is too long");
-        }
-        memcpy(line, v->bytes + start, v->n_bytes - start - 1);
-        line[v->n_bytes - start - 1] = '\0';
-        if (strncmp(line, "ENDHDR", 6) == 0) break;
-        if (sscanf(line, "%11s %llu", word, &number) != 2 || number > SIDE_MAX) continue; /* the library tells */
-        if (strcmp(word, "WIDTH") == 0) width = number;
-        if (strcmp(word, "HEIGHT") == 0) height = number;
-        if (strcmp(word, "DEPTH") == 0) depth = number;
-        if (strcmp(word, "MAXVAL") == 0) maximum = number;
-    }
-    if (depth > 4) depth = 0; /* refused */
-    *bytes = width * height * depth * (maximum > 255 ? 2 : 1);
-    return true;
-}
-
-/* One picture, from its magic number to its last sample. */
-static bool read_picture(video *v)
-{
-    uint64_t width, height, maximum = 1, bytes;
-    if (read_byte(v) == EOF) return false;
-    const int kind = read_byte(v);
-    if (kind == EOF) return false;
-    if (v->bytes[0] != 'P' || kind < '1' || kind > '7')
-        return fail(v->why, "%s: frame %llu is no PNM or PAM picture", v->name, (unsigned long long)v->n_frames + 1);
-    if (kind == '7') return read_pam_header(v, &bytes) && read_bytes(v, bytes);
-    if (!read_number(v, &width) || !read_number(v, &height)) return false;
-    if (kind != '1' && kind != '4' && !read_number(v, &maximum)) return false;
-    const uint64_t samples = width * height * (kind == '3' || kind == '6' ? 3 : 1);
-    if (kind <= '3') return read_plain(v, (char)kind, samples);
-    return read_bytes(v, kind == '4' ? (width + 7) / 8 * height : samples * (maximum > 255 ? 2 : 1));
-}
-
-/* Blanks and comments may stand between pictures. */
-static bool has_more(video *v)
-{
-    int c = getc(v->file);
-    bool in_comment = false;
-    while (c != EOF && v->kind == VIDEO_PNM && v->n_frames > 0 && (in_comment || isspace(c) || c == '#')) {
-        in_comment = c != '\n' && (in_comment || c == '#');
-        c = getc(v->file);
-    }
-    if (c != EOF) ungetc(c, v->file);
-    return c != EOF;
 }
 
 /* ---- Y4M: the header -------------------------------------------------------------------------------- */
@@ -240,10 +89,10 @@ static bool take_word(video *v, const char *word)
     return true;
 }
 
-static bool read_y4m_header(video *v)
+static bool read_y4m_header(video *v, FILE *file)
 {
     char line[LINE_MAX_BYTES], *save = NULL;
-    if (!fgets(line, sizeof line, v->file) || !strchr(line, '\n') || strncmp(line, "YUV4MPEG2", 9) != 0)
+    if (!fgets(line, sizeof line, file) || !strchr(line, '\n') || strncmp(line, "YUV4MPEG2", 9) != 0)
         return fail(v->why, "%s: this begins like Y4M, but has no header of it", v->name);
     line[strcspn(line, "\n")] = '\0';
     find_space(&v->y4m, "420jpeg");
@@ -400,23 +249,15 @@ static void swap_samples(void *bytes, size_t n)
     }
 }
 
-static bool read_planes(video *v)
+/* Of a frame behind its line. */
+static uint64_t bytes_of(const y4m_format *f)
 {
-    const y4m_format *f = &v->y4m;
-    const uint64_t colours = f->is_gray ? 0 : 2 * (uint64_t)chroma_width(f) * (uint64_t)chroma_height(f);
-    char line[LINE_MAX_BYTES];
-    if (!fgets(line, sizeof line, v->file)) return fail_reading(v);
-    if (strncmp(line, "FRAME", 5) != 0 || !strchr(line, '\n'))
-        return fail(v->why, "%s: frame %llu of Y4M does not begin with FRAME", v->name,
-                    (unsigned long long)v->n_frames + 1);
-    if (!read_bytes(v, ((uint64_t)f->width * (uint64_t)f->height * (f->has_alpha ? 2 : 1) + colours) * sample_bytes(f)))
-        return false;
-    if (f->bits > 8) swap_samples(v->bytes, v->n_bytes);
-    return true;
+    const uint64_t chroma = f->is_gray ? 0 : 2 * (uint64_t)chroma_width(f) * (uint64_t)chroma_height(f);
+    return ((uint64_t)f->width * (uint64_t)f->height * (f->has_alpha ? 2 : 1) + chroma) * sample_bytes(f);
 }
 
 /* The picture of the planes that were read. */
-static imgpar_array *picture_of(video *v, imgpar_context *ctx)
+static imgpar_array *picture_of(const video *v, imgpar_context *ctx, const unsigned char *bytes)
 {
     const y4m_format *f = &v->y4m;
     const imgpar_dtype dtype = f->bits > 8 ? IMGPAR_U16 : IMGPAR_U8;
@@ -427,7 +268,7 @@ static imgpar_array *picture_of(video *v, imgpar_context *ctx)
         const bool is_chroma = k == 1 || k == 2;
         const int64_t shape[3] = { is_chroma ? chroma_height(f) : f->height, is_chroma ? chroma_width(f) : f->width,
                                    1 };
-        planes[k] = imgpar_array_from_data(ctx, dtype, 3, shape, v->bytes + at);
+        planes[k] = imgpar_array_from_data(ctx, dtype, 3, shape, bytes + at);
         at += (size_t)shape[0] * (size_t)shape[1] * sample_bytes(f);
     }
     imgpar_array *picture = imgpar_pipeline_apply(v->decode, ctx, planes, (size_t)n);
@@ -440,20 +281,25 @@ static imgpar_array *picture_of(video *v, imgpar_context *ctx)
 
 bool video_open(video *v, FILE *file, const char *name, const char *matrix)
 {
-    *v = (video){ .file = file, .name = name, .matrix = matrix, .kind = video_kind_of(file) };
+    *v = (video){ .name = name, .kind = video_kind_of(file) };
     if (v->kind == VIDEO_NONE) return fail(v->why, "%s: this is no Y4M and no PNM", name);
-    if (v->kind == VIDEO_PNM) return true;
-    if (!read_y4m_header(v)) return false;
-    v->decode = decoder(&v->y4m, matrix, v->why);
-    return v->decode != NULL;
+    if (v->kind == VIDEO_Y4M && !read_y4m_header(v, file)) return false;
+    if (v->kind == VIDEO_Y4M && !(v->decode = decoder(&v->y4m, matrix, v->why))) return false;
+    const bool is_pnm = v->kind == VIDEO_PNM;
+    if (frames_begin(&v->frames, is_pnm ? FRAMES_PNM : FRAMES_Y4M, file, name, is_pnm ? 0 : bytes_of(&v->y4m)))
+        return true;
+    return fail(v->why, "%s", v->frames.why);
 }
 
 int video_next(video *v, imgpar_context *ctx, imgpar_array **out)
 {
-    v->n_bytes = 0;
-    if (!has_more(v)) return ferror(v->file) ? (fail_reading(v), -1) : 0;
-    if (!(v->kind == VIDEO_PNM ? read_picture(v) : read_planes(v))) return -1;
-    imgpar_array *a = v->kind == VIDEO_PNM ? imgpar_open_memory(ctx, v->bytes, v->n_bytes) : picture_of(v, ctx);
+    unsigned char *bytes;
+    size_t n;
+    const int more = frames_next(&v->frames, &bytes, &n);
+    if (more < 0 && !signals_seen()) fail(v->why, "%s", v->frames.why);
+    if (more <= 0) return more;
+    if (v->y4m.bits > 8) swap_samples(bytes, n);
+    imgpar_array *a = v->kind == VIDEO_PNM ? imgpar_open_memory(ctx, bytes, n) : picture_of(v, ctx, bytes);
     v->n_frames++;
     if (!imgpar_array_status(a)) {
         *out = a;
@@ -469,9 +315,8 @@ int video_next(video *v, imgpar_context *ctx, imgpar_array **out)
 void video_close(video *v)
 {
     imgpar_pipeline_release(v->decode);
-    free(v->bytes);
     v->decode = NULL;
-    v->bytes = NULL;
+    frames_end(&v->frames);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
@@ -518,39 +363,61 @@ static bool check_frame(video_writer *w, const imgpar_info *info)
 }
 
 /* Before the first frame. */
-static bool write_header(video_writer *w)
+static bool begin(video_writer *w)
 {
     const y4m_format *f = &w->y4m;
-    w->encode = encoder(f, w->matrix, w->why);
-    if (!w->encode) return false;
-    return fprintf(w->file, "YUV4MPEG2 W%lld H%lld%s C%s\n", (long long)f->width, (long long)f->height, f->rest,
-                   f->space) > 0 ||
-           fail(w->why, "%s", strerror(errno));
+    imgpar_pipeline *encode = encoder(f, w->matrix, w->why);
+    if (!encode) return false;
+    const bool ok = fprintf(w->file, "YUV4MPEG2 W%lld H%lld%s C%s\n", (long long)f->width, (long long)f->height,
+                            f->rest, f->space) > 0;
+    if (!ok)
+        fail(w->why, "%s", strerror(errno));
+    else if (!behind_begin(&w->behind, w->file))
+        fail(w->why, "no thread can be started to write it");
+    else
+        w->encode = encode;
+    if (!w->encode) imgpar_pipeline_release(encode);
+    return w->encode != NULL;
+}
+
+/* What a frame begins with. */
+static const char line[] = "FRAME\n";
+enum { LINE_BYTES = sizeof line - 1 };
+
+static bool fail_writing(video_writer *w)
+{
+    uint64_t piece;
+    const int why = behind_why(&w->behind, &piece);
+    if (why) w->frame = piece + 1;
+    return fail(w->why, "%s", why ? strerror(why) : signals_seen() ? "" : "out of memory");
 }
 
 bool video_write(video_writer *w, imgpar_context *ctx, imgpar_array *frame, const imgpar_options *options)
 {
     imgpar_info info = { .struct_size = sizeof info };
+    w->frame = w->n_made + 1;
     if (imgpar_array_info(frame, &info)) return fail(w->why, "%s", imgpar_array_message(frame));
-    if (!check_frame(w, &info) || (!w->encode && !write_header(w))) return false;
+    if (!check_frame(w, &info) || (!w->encode && !begin(w))) return false;
     imgpar_array *bytes = imgpar_pipeline_apply(w->encode, ctx, &frame, 1);
     imgpar_status st = imgpar_array_info(bytes, &info);
-    if (!st && !w->planes && !(w->planes = malloc(info.size_bytes))) st = IMGPAR_E_HOST_MEMORY;
-    if (!st) st = imgpar_array_read_with(bytes, w->planes, info.size_bytes, options);
+    const size_t n = st ? 0 : info.size_bytes;
+    unsigned char *piece = st ? NULL : behind_room(&w->behind, LINE_BYTES + n);
+    if (piece) st = imgpar_array_read_with(bytes, piece + LINE_BYTES, n, options);
     if (st) fail(w->why, "%s", st == IMGPAR_E_INTERRUPTED ? "" : imgpar_array_message(bytes));
     imgpar_array_release(bytes);
     if (st) return false;
-    if (w->y4m.bits > 8) swap_samples(w->planes, info.size_bytes);
-    if (fputs("FRAME\n", w->file) >= 0 && fwrite(w->planes, 1, info.size_bytes, w->file) == info.size_bytes &&
-        fflush(w->file) == 0)
-        return true;
-    return fail(w->why, "%s", strerror(errno));
+    if (!piece) return fail_writing(w);
+    memcpy(piece, line, LINE_BYTES);
+    if (w->y4m.bits > 8) swap_samples(piece + LINE_BYTES, n);
+    behind_put(&w->behind);
+    w->n_made++;
+    return true;
 }
 
-void video_writer_end(video_writer *w)
+bool video_writer_end(video_writer *w, bool is_whole)
 {
+    const bool ok = behind_end(&w->behind, is_whole) || !is_whole || fail_writing(w);
     imgpar_pipeline_release(w->encode);
-    free(w->planes);
     w->encode = NULL;
-    w->planes = NULL;
+    return ok;
 }

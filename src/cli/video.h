@@ -12,6 +12,9 @@
 #ifndef IMGPAR_CLI_VIDEO_H
 #define IMGPAR_CLI_VIDEO_H
 
+#include "behind.h"
+#include "frames.h"
+
 #include <imgpar.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,23 +36,22 @@ typedef struct y4m_format {
 } y4m_format;
 
 typedef struct video {
-    FILE *file;
-    const char *name;   /* in messages */
-    const char *matrix; /* "601", "709", "2020"; NULL: "601" */
+    const char *name; /* in messages */
     video_kind kind;
     y4m_format y4m;
     imgpar_pipeline *decode; /* planes to a picture */
-    unsigned char *bytes;    /* of the frame that was read last */
-    size_t n_bytes, capacity;
-    uint64_t n_frames; /* that were read */
+    frames frames;
+    uint64_t n_frames; /* that were handed out */
     char why[400];     /* what is wrong */
 } video;
 
 /* What the stream is, by its first byte, which stays to be read. VIDEO_PNM may be a single picture. */
 video_kind video_kind_of(FILE *file);
-/* Begins to read. False: v->why tells. video_close() in any case; it leaves the file open. */
+/* Begins to read, on a thread, so that the file is left alone until video_close(), which leaves it open and is due in
+ * any case. matrix: "601", "709", "2020"; NULL: "601". False: v->why tells. */
 bool video_open(video *v, FILE *file, const char *name, const char *matrix);
-/* 1: *out is the next frame, a new array; 0: there is none; -1: v->why tells what is wrong. */
+/* 1: *out is the next frame, a new array; 0: there is none; -1: v->why tells what is wrong, unless a signal was
+ * seen. */
 int video_next(video *v, imgpar_context *ctx, imgpar_array **out);
 void video_close(video *v);
 
@@ -58,15 +60,19 @@ typedef struct video_writer {
     FILE *file;
     const char *matrix;
     y4m_format y4m;
-    imgpar_pipeline *encode; /* a picture to planes, one behind another */
-    void *planes;
+    imgpar_pipeline *encode; /* a picture to planes, one behind another; NULL before the first frame */
+    behind behind;
+    uint64_t n_made; /* frames that were handed over to be written */
+    uint64_t frame;  /* that why is about, from 1 on */
     char why[400];
 } video_writer;
 
 /* source is what is read; NULL: C444 of 25 frames a second. */
 void video_writer_begin(video_writer *w, FILE *file, const video *source, const char *matrix);
-/* False: w->why tells, "" where options say that it was interrupted. */
+/* The frame is written while the next one is made. False: w->why tells, "" where a signal was seen; of a frame before
+ * this one, maybe. */
 bool video_write(video_writer *w, imgpar_context *ctx, imgpar_array *frame, const imgpar_options *options);
-void video_writer_end(video_writer *w);
+/* Waits until all is written, unless !is_whole. False: w->why tells, "" where a signal was seen. */
+bool video_writer_end(video_writer *w, bool is_whole);
 
 #endif
