@@ -342,6 +342,25 @@ START_TEST(folds_along_an_axis_share_their_levels)
 }
 END_TEST
 
+/* Positions take a look at the extremes, deviations one at the mean. */
+static const struct together looks[] = {
+    { 2, { "argmin($1)", "minval($1)", "argmax($1)", "mean($1)" } },
+    { 2, { "mean($1)", "stddev($1)", "variance($1)" } },
+    { 3, { "argmax($1, axis=0)", "maxval($1, axis=0)" } }, /* two levels and the positions */
+};
+
+START_TEST(folds_share_what_they_look_for_first)
+{
+    bench b;
+    set_up(&b);
+    check_together(&b, &looks[0]);
+    add_images(&b, IMGPAR_F32, 61, 47, 1);
+    for (size_t k = 0; k < sizeof looks / sizeof *looks; k++)
+        check_together(&b, &looks[k]);
+    tear_down(&b);
+}
+END_TEST
+
 START_TEST(a_kept_value_is_read_and_not_computed_again)
 {
     bench b;
@@ -994,6 +1013,7 @@ int main(void)
     tcase_add_test(c, several_results_share_their_work);
     tcase_add_test(c, results_of_one_source_are_made_in_one_pass);
     tcase_add_test(c, folds_along_an_axis_share_their_levels);
+    tcase_add_test(c, folds_share_what_they_look_for_first);
     tcase_add_test(c, running_sums_are_the_sums);
     tcase_add_test(c, what_channels_share_is_spread);
     tcase_add_test(c, a_mask_of_two_values_is_a_choice);

@@ -36,6 +36,7 @@ typedef struct lowering {
     size_t size, used;
     imgpar_array **by_hash; /* representatives, open addressing by node hash */
     imgpar_array **stack;
+    imgpar_array *const *arrays;
     size_t n_arrays, depth, stack_capacity;
     size_t held_capacity;
 } lowering;
@@ -220,6 +221,8 @@ static ip_stage *lower_node(lowering *l, entry *e, ip_error *err)
         inputs[k] = is_read(l, node, k) ? find(l, node->inputs[k])->stage : NULL;
     ip_lower lower = { .ir = l->plan->ir, .node = node, .in = inputs, .dtype = node->type.dtype, .err = err };
     lower.taken = taken_of(l, node);
+    lower.asked = l->arrays;
+    lower.n_asked = l->n_arrays;
     ip_type_dims(&node->type, lower.dims);
     ip_ir *ir = l->plan->ir;
     const int n_before = ir->n_stages;
@@ -322,7 +325,7 @@ static bool begin_step(lowering *l)
 imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
                             ip_error *err)
 {
-    lowering l = { .plan = plan, .options = options, .n_arrays = n };
+    lowering l = { .plan = plan, .options = options, .arrays = arrays, .n_arrays = n };
     imgpar_status st = IMGPAR_OK;
     plan->outputs = ip_zalloc((n + 1) * sizeof *plan->outputs);
     if (!plan->outputs || !grow(&l)) st = ip_fail_memory(err, "compiling");

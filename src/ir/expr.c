@@ -42,17 +42,40 @@ static uint64_t expr_hash(const ip_expr *x)
     return h;
 }
 
-static bool expr_equal(const ip_expr *a, const ip_expr *b)
+/* Whether both are the same of their arguments, which are as many. */
+static bool is_same_of_arguments(const ip_expr *a, const ip_expr *b)
 {
     if (a->op != b->op || a->dtype != b->dtype || a->n_args != b->n_args || a->i != b->i ||
         memcmp(&a->f, &b->f, sizeof a->f) != 0 || a->axis != b->axis || a->window != b->window ||
         a->taps_y != b->taps_y || a->taps_x != b->taps_x || a->fold != b->fold || a->border != b->border ||
         a->source != b->source)
         return false;
-    for (int k = 0; k < a->n_args; k++)
-        if (a->arg[k] != b->arg[k]) return false;
     /* A coordinate's range is part of what it is; everything else's follows from its arguments. */
     return a->op != IP_X_COORD || a->hi == b->hi;
+}
+
+static bool expr_equal(const ip_expr *a, const ip_expr *b)
+{
+    for (int k = 0; k < a->n_args && a->n_args == b->n_args; k++)
+        if (a->arg[k] != b->arg[k]) return false;
+    return is_same_of_arguments(a, b);
+}
+
+static bool is_same(const ip_expr *a, const ip_expr *b, int *steps)
+{
+    if (a == b) return true;
+    if (!a || !b || --*steps < 0 || !is_same_of_arguments(a, b)) return false;
+    if (a->op == IP_X_PARAM) return a->lo == b->lo && a->hi == b->hi;
+    for (int k = 0; k < a->n_args; k++)
+        if (!is_same(a->arg[k], b->arg[k], steps)) return false;
+    return a->n_args > 0;
+}
+
+bool ip_x_is_same(const ip_expr *a, const ip_expr *b)
+{
+    enum { MOST_STEPS = 2000 }; /* what is shared within both is compared again each time it is met */
+    int steps = MOST_STEPS;
+    return is_same(a, b, &steps);
 }
 
 static bool table_grow(ip_ir *ir)

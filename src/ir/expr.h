@@ -152,6 +152,10 @@ struct ip_expr {
     ip_expr *next; /* in the hash table */
 };
 
+/* Whether both give the same, with arguments of the kernel that have the same numbers now; NULL is the same as NULL.
+ * Large ones may be the same and are not found to be. */
+bool ip_x_is_same(const ip_expr *a, const ip_expr *b);
+
 /* ---- builders ---------------------------------------------------------------- */
 
 ip_expr *ip_x_int(ip_ir *ir, imgpar_dtype dtype, int64_t value);  /* integers, BOOL */

@@ -80,6 +80,24 @@ ip_stage *ip_stage_new(ip_ir *ir, ip_stage_kind kind, imgpar_dtype dtype, const 
     return s;
 }
 
+static bool computes_same(const ip_stage *a, const ip_stage *b)
+{
+    return a->kind == b->kind && a->dtype == b->dtype && memcmp(a->dims, b->dims, sizeof a->dims) == 0 &&
+           memcmp(a->over, b->over, sizeof a->over) == 0 && a->reduce == b->reduce && a->acc_dtype == b->acc_dtype &&
+           ip_x_is_same(a->body, b->body) && ip_x_is_same(a->init, b->init) && ip_x_is_same(a->combine, b->combine) &&
+           ip_x_is_same(a->finish, b->finish) && ip_x_is_same(a->least_place, b->least_place);
+}
+
+ip_stage *ip_stage_once(ip_ir *ir, ip_stage *last)
+{
+    for (int k = 0; k < last->id && last->id == ir->n_stages - 1; k++) {
+        if (!computes_same(ir->stages[k], last)) continue;
+        ir->n_stages--;
+        return ir->stages[k];
+    }
+    return last;
+}
+
 void ip_stage_move(ip_ir *ir, ip_stage *s, int place)
 {
     for (int k = s->id; k > place; k--) {

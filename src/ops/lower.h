@@ -26,6 +26,8 @@ typedef struct ip_lower {
     int taken;           /* of a branch that is decided, the input that is its value (graph/choices.h); else 0 */
     imgpar_dtype dtype;  /* of what is made of it: the node's, but for sums that are not finished (ops/coverage.h) */
     struct ip_coverage *coverage; /* while colours are multiplied by alpha (ip_coverage_floats()); else NULL */
+    imgpar_array *const *asked;   /* the arrays that are asked for together */
+    size_t n_asked;
     ip_error *err;
 } ip_lower;
 

@@ -82,17 +82,19 @@ static ip_expr *kept_at(folding *f, ip_expr *const at[4])
  * and its place would not have. No element equals NaN, which is the extreme only of nothing but NaN: then no position
  * is found, and the first one counts. Zeros of both signs are equal.
  *
- * Over all axes of small elements the second look is a fold that reads few elements twice (emit_fold.c, Note [First of
- * few]). Else only the first level looks twice, while its elements are in a cache: at the extreme of WAYS elements, and
- * then which of them it is, a number of the elements' own dtype, so that a vector of elements makes one vector of
- * those. What follows, levels or a fold of a WAYSth of the elements, finds the extreme of those extremes, and then the
- * least position that the ones equal to it have.
+ * Over all axes of small elements, and where other folds of all of them are asked for, whose pass the extreme shares,
+ * the second look is a fold that reads few elements twice (emit_fold.c, Note [First of few]). Else only the first
+ * level looks twice, while its elements are in a cache: at the extreme of WAYS elements, and then which of them it is,
+ * a number of the elements' own dtype, so that a vector of elements makes one vector of those. What follows, levels or
+ * a fold of a WAYSth of the elements, finds the extreme of those extremes, and then the least position that the ones
+ * equal to it have.
  */
-static bool is_position(const folding *f)
+static bool is_measure_of_positions(const ip_op *op)
 {
-    ip_measure variant = (ip_measure)f->l->node->op->variant;
-    return variant == IP_MEASURE_ARGMIN || variant == IP_MEASURE_ARGMAX;
+    return op->variant == IP_MEASURE_ARGMIN || op->variant == IP_MEASURE_ARGMAX;
 }
+
+static bool is_position(const folding *f) { return is_measure_of_positions(f->l->node->op); }
 
 static ip_expr *nowhere(folding *f) { return ip_x_int(f->l->ir, f->acc, f->acc == IMGPAR_I32 ? INT32_MAX : INT64_MAX); }
 
@@ -340,6 +342,14 @@ static void own_place(ip_lower *l, const int64_t dims[4], ip_expr *at[4])
         at[d] = ip_x_coord(l->ir, d, dims[d]);
 }
 
+/* Elements of a fold as a stage: what several folds have in common is computed once. */
+static ip_stage *folded_stage(const folding *f, const int64_t dims[4], imgpar_dtype dtype, ip_expr *value,
+                              const char *what)
+{
+    ip_stage *s = ip_lower_stage_sized(f->l, dims, dtype, value, what);
+    return s ? ip_stage_once(f->l->ir, s) : NULL;
+}
+
 /* Folds all levels but the last; *dim and *n tell what that one has to do, *dim -1: nothing. */
 static bool fold_levels(folding *f, int *dim, int64_t dims[4])
 {
@@ -353,8 +363,7 @@ static bool fold_levels(folding *f, int *dim, int64_t dims[4])
         ip_expr *at[4];
         own_place(f->l, next, at);
         ip_expr *value = combined(f, *dim, dims[*dim], at);
-        set_level(f, ip_lower_stage_sized(f->l, next, value->dtype, value, "some elements of a fold"), *dim,
-                  dims[*dim]);
+        set_level(f, folded_stage(f, next, value->dtype, value, "some elements of a fold"), *dim, dims[*dim]);
         if (!f->level) return false;
         memcpy(dims, next, sizeof next);
     }
@@ -469,7 +478,7 @@ static ip_expr *identity_of(folding *f)
     return ip_x_int(f->l->ir, f->acc, -1);
 }
 
-/* One REDUCE stage of these dims, all 1, and this dtype. */
+/* One REDUCE stage of these dims, all 1, and this dtype: an earlier one where that is equal. */
 static ip_stage *fold_all(folding *f, const int64_t dims[4], imgpar_dtype dtype)
 {
     ip_lower *l = f->l;
@@ -493,7 +502,7 @@ static ip_stage *fold_all(folding *f, const int64_t dims[4], imgpar_dtype dtype)
     s->finish = finished(f, acc);
     s->lo = s->finish->lo;
     s->hi = s->finish->hi;
-    return s;
+    return ip_stage_once(l->ir, s);
 }
 
 /* ---- measures ---------------------------------------------------------------------------------------- */
@@ -511,7 +520,7 @@ static ip_stage *kept_stage(const folding *f, bool all, const char *what)
     for (int d = 0; d < 4; d++)
         if (dims[d] == 1 && f->extents[d] != 1) at[d] = ip_lower_i32(f->l, 0);
     ip_expr *value = finished(&g, fold_at(&g, at));
-    return ip_lower_stage_sized(f->l, dims, f->acc, value, what);
+    return folded_stage(f, dims, f->acc, value, what);
 }
 
 /* Which of some elements along a dim is the first that equals their extreme. Of NaN any, since it equals none. */
@@ -543,7 +552,7 @@ static bool fold_first_level(folding *f)
     own_place(f->l, dims, at);
     ways_of(f, f->first_dim, n, at[f->first_dim], &w);
     ip_expr *extreme = combined_ways(f, f->first_dim, &w, at);
-    f->extremes = ip_lower_stage_sized(f->l, dims, extreme->dtype, extreme, "extremes of some elements");
+    f->extremes = folded_stage(f, dims, extreme->dtype, extreme, "extremes of some elements");
     if (!f->extremes) return false;
     ip_expr *way = first_way(f, &w, at);
     f->ways = ip_lower_stage_sized(f->l, dims, way->dtype, way, "which of them they are");
@@ -551,11 +560,25 @@ static bool fold_first_level(folding *f)
     return f->ways != NULL;
 }
 
-/* What positions are of: the extreme, and before it the first level, unless elements are small and all are folded. */
+/* Whether all elements are folded to something else as well, in a pass that the extreme may share. */
+static bool are_folded_beside(const folding *f)
+{
+    const imgpar_array *node = f->l->node;
+    bool are = false;
+    for (size_t k = 0; k < f->l->n_asked && !are; k++) {
+        const imgpar_array *other = f->l->asked[k];
+        are = other->n_inputs > 0 && other->op->lower == node->op->lower && other->inputs[0] == node->inputs[0] &&
+              ip_type_count(&other->type) == 1 && !is_measure_of_positions(other->op);
+    }
+    return are;
+}
+
+/* What positions are of: the extreme, and before it the first level, unless all are folded and elements are small or
+ * looked through beside. */
 static bool look_for_extremes(folding *f, bool all)
 {
     enum { SMALL = 2 };
-    bool has_level = !all || ip_dtype(f->acc)->size_bytes > SMALL;
+    bool has_level = !all || (ip_dtype(f->acc)->size_bytes > SMALL && !are_folded_beside(f));
     if (has_level && !fold_first_level(f)) return false;
     f->kept = kept_stage(f, all, "extremes");
     /* Columns of levels reach a little further than elements. */
