@@ -132,6 +132,11 @@ static const shape shapes[] = {
     { "variance($1, axis=1)", IMGPAR_F16, 1, 300, 5, 0 },
     { "mean($1, axis=[1 2])", IMGPAR_F32, 3, 300, 5, 0 },
     { "sum($1, axis=1)", IMGPAR_I32, 1, 527, 5, 0 }, /* the most that rests, several vectors a level */
+    /* rows of few columns */
+    { "sum(select(x == y % 3, $1 * 2, $2))", IMGPAR_I32, 1, 3, 70, 0 },
+    { "q = reshape(slice($1, 0, 5), [1 5 3])\n"
+      "argmin(sum((reshape($1, [70 1 3]) - q) ** 2, axis=2), axis=1) * 9 + argmax(reshape($2, [70 3]), axis=1)",
+      IMGPAR_F32, 1, 3, 70, 0 },
     { "argmin($1)", IMGPAR_U8, 3, 61, 37, 0 },
     { "argmax($1, axis=1)", IMGPAR_F64, 1, 527, 70, 0 },
     { "argmin($1, axis=0)", IMGPAR_F64, 1, 61, 370, 0 },

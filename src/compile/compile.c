@@ -70,6 +70,7 @@ static imgpar_status pass_inline(ip_plan *plan, const ip_compile_options *option
     st = st ? st : ip_pass_lookups(plan, options, err);
     st = st ? st : ip_pass_products(plan, options, err);
     st = st ? st : ip_pass_inline(plan, options, err);
+    st = st ? st : ip_pass_turn(plan, options, err);
     st = st ? st : ip_pass_decimate(plan, options, err);
     return st ? st : ip_pass_frame(plan, options, err);
 }

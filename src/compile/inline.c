@@ -15,6 +15,7 @@
  *   3. p has one reader, or computing it again costs less than keeping it (COST operations), and it does not keep less
  *      than what it is made of, as a level of a pyramid does. Several readers that went into one stage are one reader,
  *      so the pass has rounds; stages that nobody reads are none.
+ * So it is where short rows of p are folded by its one reader, column by column.
  * The other way round a pointwise stage that reads a recurrence at its own place, as its only reader, becomes that
  * recurrence with another finish. Expressions stay below MAX_SIZE, and the reads in them below MAX_LOADS, so that
  * compile time stays linear in the graph.
@@ -31,6 +32,7 @@ enum {
     MAX_SIZE = 1500,
     FLAT_SIZE = 200 /* looked through once for every load */,
     MAX_LOADS = 100 /* of a stage that others went into: compilers compare all reads of a loop with each other */,
+    MAX_USED_UP = 200 /* the same, of stages of which each element is read once: most reads are of the same places */,
     FEW_LOADS = 4 /* as quick as to keep a row and to read it twice */,
     LOOKED_UP = 4 /* operations of an element of a table that is worth a kernel */,
     SHARE = 64 /* elements of what is looked up in it, a table's element */,
@@ -373,6 +375,21 @@ static bool is_looked_up(const inlining *in, const ip_expr *load)
     return is_read && in->options->fuse && p->dims[0] * p->dims[1] * p->dims[3] == 1;
 }
 
+/* Whether p's one reader takes elements of its rows at columns that are the same for all, each of them once but for the
+ * last, as a fold of short rows does: to compute them there takes less than to keep them. */
+static bool is_used_up(const inlining *in, const ip_expr *load)
+{
+    const ip_stage *p = load->source;
+    if (in->n_readers[p->id] != 1 || load->border != IP_BORDER_NONE || in->reader->kind != IP_STAGE_MAP ||
+        load->arg[2]->uses & IP_USES_COORDS || (p->dims[3] > 1 && load->arg[3]->uses & IP_USES_COORDS) ||
+        !is_pointwise(in->ir, p))
+        return false;
+    load_count count = { .of = p };
+    ip_stage_each_load(in->ir, in->reader, count_loads_of, &count);
+    return count.n * ip_dims_count(in->reader->dims) < 2 * ip_dims_count(p->dims) && count.n > 1 &&
+           count.n * in->size[p->id] <= MAX_SIZE && count.n * in->n_loads[p->id] <= MAX_USED_UP;
+}
+
 static bool may_inline(inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
@@ -381,6 +398,7 @@ static bool may_inline(inlining *in, const ip_expr *load)
         !(in->was_shared[p->id] && (reads_own_place(load, in->reader) || is_made_where_read(in, load))))
         return false;
     if (!in->options->fuse && p->node != in->reader->node) return false;
+    if (is_used_up(in, load)) return true;
     if (in->reader_size + in->size[p->id] > MAX_SIZE || in->reader_loads + in->n_loads[p->id] > MAX_LOADS) return false;
     if (in->read_around[p->id] == in->reader->id + 1) return false;
     if ((in->n_readers[p->id] > 1 && in->size[p->id] > COST) || is_kept_level(in, load)) return false;

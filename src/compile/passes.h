@@ -18,6 +18,8 @@ imgpar_status ip_pass_lookups(ip_plan *plan, const ip_compile_options *options, 
 imgpar_status ip_pass_products(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* map into map, stencil into map, map into reduction: bodies substituted for loads */
 imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, ip_error *err);
+/* matrices of many rows of few columns: as rows of pixels (turn.c) */
+imgpar_status ip_pass_turn(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* stages of which every n-th row is read: as stages of these rows (decimate.c) */
 imgpar_status ip_pass_decimate(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* a result that is cut from what is computed: as a box of it (frame.c) */

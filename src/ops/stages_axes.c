@@ -88,6 +88,7 @@ static ip_expr *kept_at(folding *f, ip_expr *const at[4])
  * a number of the elements' own dtype, so that a vector of elements makes one vector of those. What follows, levels or
  * a fold of a WAYSth of the elements, finds the extreme of those extremes, and then the least position that the ones
  * equal to it have.
+ * Of up to WAYS elements along one axis one expression tells it.
  */
 static bool is_measure_of_positions(const ip_op *op)
 {
@@ -538,6 +539,37 @@ static ip_expr *first_way(folding *f, const ways *w, ip_expr *const at[4])
     return w->is_real ? ip_x_select(ir, w->is_real, way, ip_x_number(ir, extreme->dtype, WAYS - 1)) : way;
 }
 
+/* The one dim of few elements that is folded, all of which one level sees; -1: there are more. */
+static int only_level(const folding *f)
+{
+    int dim = next_dim(f, f->extents);
+    if (dim < 0 || has_no_elements(f) || f->extents[dim] > WAYS) return -1;
+    for (int d = 0; d < 4; d++)
+        if (f->dims >> d & 1 && d != dim && f->extents[d] > 1) return -1;
+    return dim;
+}
+
+/* Of few elements along one dim the first that is their extreme, at a place of the result: no element is looked at
+ * twice, so that what computes it has one reader. Of nothing but NaN 0. */
+static ip_expr *position_in_level(folding *f, int dim, ip_expr *const at[4])
+{
+    ip_ir *ir = f->l->ir;
+    ip_expr *place[4];
+    ways w;
+    memcpy(place, at, sizeof place);
+    place[dim] = ip_lower_i32(f->l, 0);
+    ways_of(f, dim, f->extents[dim], place[dim], &w);
+    while (w.n / 2 >= f->extents[dim]) /* the others are the last one again; a program serves several numbers */
+        w.n /= 2;
+    ip_expr *extreme = combined_ways(f, dim, &w, place), *way = ip_x_number(ir, extreme->dtype, 0);
+    for (int j = w.n - 1; j >= 0; j--) {
+        place[dim] = w.index[j];
+        ip_expr *is_here = binary(f->l, IP_X_EQ, load(f, f->l->in[0], place), extreme);
+        way = ip_x_select(ir, is_here, ip_x_number(ir, extreme->dtype, j), way);
+    }
+    return ip_x_cast(ir, IMGPAR_I32, way);
+}
+
 /* The first level of Note [Positions]; false without memory. */
 static bool fold_first_level(folding *f)
 {
@@ -697,6 +729,8 @@ ip_stage *ip_stages_measure(ip_lower *l)
     bool all = axes == (1u << in->rank) - 1 && !has_no_elements(&f);
     ip_expr *at[4];
     result_place(&f, axes, at);
+    const int level = is_position(&f) && !all ? only_level(&f) : -1;
+    if (level >= 0) return ip_lower_map(l, position_in_level(&f, level, at));
     if (!look_again(&f, all)) return NULL;
     if (ip_type_is_complex(in) && variant == IP_MEASURE_PROD) return product_of_pairs(&f, at);
     if (ip_type_is_complex(&l->node->type)) return fold_parts(&f, all, at);
