@@ -513,7 +513,8 @@ static const text_case arrays[] = {
     { "make(2, 2, zip(x, y, 5))", "[[0 0 5; 1 0 5] [0 1 5; 1 1 5]]" },
     { "zip(4, ones([2], dtype=u8), 0.5)", "[4 1 0.5; 4 1 0.5]" },
     { "zip(make(2, 1, x, channels=1), 5)", "[0 5; 1 5]" },
-    { "zip(ones([1], dtype=f16), 1000000, ones([1]))", "[1 1000000 1]" }, /* in the dtype of all */
+    { "zip(ones([1], dtype=f16), 1000000, ones([1]))", "[1 1000000 1]" },  /* in the dtype of all */
+    { "zip(ones([1], dtype=i32) + 16777216, ones([1]))", "[16777217 1]" }, /* no digit is lost */
     { "make(2, 1, zip(1, 2, 3))", "[1 2 3; 1 2 3]" },
     { "zip(r=2, g=make(2, 2, x)).r + 1", "3" },
     { "n = 2\nmake(2, 1, 7, channels=n)", "[7 7; 7 7]" },
