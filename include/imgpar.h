@@ -125,7 +125,10 @@ typedef enum imgpar_border {
     IMGPAR_BORDER_REFLECT,    /* ba|abcd|dc */
     IMGPAR_BORDER_REFLECT101, /* cb|abcd|cb */
     IMGPAR_BORDER_WRAP,       /* cd|abcd|ab */
-    IMGPAR_BORDER_CONSTANT    /* kk|abcd|kk, k is the parameter cval */
+    IMGPAR_BORDER_CONSTANT,   /* kk|abcd|kk, k is the parameter cval */
+    IMGPAR_BORDER_CHECKED,    /* nothing: a read there is an error, IMGPAR_E_CHECK */
+    IMGPAR_BORDER_UNCHECKED   /* nothing, as the caller promises; where that is wrong, aa|abcd|dd, or in checked mode
+                                 the same error */
 } imgpar_border;
 
 #define IMGPAR_MAX_RANK 4 /* of arrays today */

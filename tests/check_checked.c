@@ -189,6 +189,92 @@ START_TEST(an_index_outside_of_memory_is_told)
 }
 END_TEST
 
+/* Of an image of 23 x 37 pixels; says NULL: all is inside. */
+static const struct {
+    const char *text, *says;
+} promised[] = {
+    { "stencil($1[0, -3], border=checked)",
+      "a[dy, dx]: x=-3 is read, outside of 0 to 36, for the element y=0, x=0, c=0" },
+    { "stencil($1[4], border=checked)", "a[dy, dx]: y=23 is read, outside of 0 to 22, for the element y=19, x=0, c=0" },
+    { "crop(stencil($1[0, -3], border=checked), 3, 0, 34, 23)", NULL },
+    { "crop(stencil($1[0, -3], border=checked), 2, 5, 34, 10)",
+      "x=-1 is read, outside of 0 to 36, for the element y=5, x=2" },
+    { "stencil(x >= 3 ? $1[0, -3] : 0, border=checked)", NULL },
+    { "stencil(x > 3 || y == 22 ? $1[1, -3] : 0, border=checked)",
+      "y=23 is read, outside of 0 to 22, for the element y=22, x=0" },
+    { "x > 0 && stencil($1[0, -1], border=checked) > 7", NULL },
+    { "x < 9 || stencil($1[0, -9], border=checked) > 7", NULL },
+    { "x == 0 || stencil($1[0, -9], border=checked) > 7", "a[dy, dx]: x=-8 is read" },
+    { "take(sum($1, axis=[1 2]), cast(sum($1, axis=[1 2]) < 0, i32) + 22, border=checked)", NULL },
+    { "at($1, y, 36 - x, border=checked)", NULL },
+    { "at($1, y + 0.5, x, border=checked)", "at: y=23 is read, outside of 0 to 22, for the element y=22, x=0" },
+    { "at($1, y, 36 - x, filter=linear, border=checked)", NULL },
+    { "at($1, y, $1, border=checked)", "at: x=" },
+    { "at($1, y, min($1, 36), border=checked)", NULL },
+    { "around($1, 2, (p, q, dy, dx) -> q * dx, fold=sum, border=checked)", "y=-2 is read, outside of 0 to 22" },
+    { "crop(around($1, 4, (p, q, dy, dx) -> q * dx, fold=sum, border=checked), 4, 4, 29, 15)", NULL },
+    { "crop(median($1, 9, border=checked), 4, 4, 29, 15)", NULL },
+    { "crop(median($1, 9, border=checked), 3, 4, 29, 15)", "median: x=-1 is read, outside of 0 to 36" },
+    { "crop(dilate($1, 9, border=checked), 4, 4, 29, 15)", NULL },
+    { "iterate($1, 2, stencil(x < 36 ? _[0, 1] : 0, border=checked))", NULL },
+    { "iterate($1, 2, stencil(_[0, 1], border=checked))",
+      "x=37 is read, outside of 0 to 36, for the element y=0, x=36" },
+    { "sum($1) < 0 ? stencil($1[1, 0], border=checked) : $1", NULL },
+    { "stencil($1[0, -3], border=unchecked)",
+      "x=-3 is read, outside of 0 to 36, for the element y=0, x=0, c=0; border=un" },
+};
+
+/* Alike on the device and on the host; unchecked only where checks are on, else it reads what is next. */
+START_TEST(what_is_promised_is_looked_after)
+{
+    const char *text = promised[_i].text, *says = promised[_i].says;
+    const bool is_unchecked = strstr(text, "unchecked") != NULL;
+    imgpar_array *image = image_of(IMGPAR_U8);
+    size_t n;
+    for (int k = 0; k < 2; k++) {
+        set("schedule", k ? "ref" : "auto");
+        set("check", is_unchecked ? "1" : "0");
+        imgpar_array *a = imgpar_apply(ctx, text, &image, 1);
+        imgpar_info info = { .struct_size = sizeof info };
+        ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
+        void *data = malloc(info.size_bytes);
+        imgpar_status st = imgpar_array_read(a, data, info.size_bytes);
+        ck_assert_msg(st == (says ? IMGPAR_E_CHECK : IMGPAR_OK), "%s: %s", text, imgpar_array_message(a));
+        ck_assert_msg(!says || strstr(imgpar_array_message(a), says), "%s: %s", text, imgpar_array_message(a));
+        free(data);
+        imgpar_array_release(a);
+    }
+    set("check", "0");
+    for (int k = 0; is_unchecked && k < 2; k++) {
+        set("schedule", k ? "ref" : "auto");
+        imgpar_array *a = imgpar_apply(ctx, "stencil($1[0, -3], border=unchecked) == $1[0, -3]", &image, 1);
+        char *same = read_all(a, &n);
+        ck_assert_ptr_null(memchr(same, 0, n));
+        free(same);
+        imgpar_array_release(a);
+    }
+    imgpar_array_release(image);
+}
+END_TEST
+
+START_TEST(promises_of_c)
+{
+    unsigned char data[H * W * C];
+    imgpar_array *image = image_of(IMGPAR_U8), *soft = imgpar_blur(image, 1, IMGPAR_BORDER_CHECKED);
+    imgpar_map *m = imgpar_map_new(ctx);
+    imgpar_array *beside =
+        imgpar_map_array(imgpar_x_neighbour(imgpar_x_array(m, image), (int[]){ 0, 2 }, 2, IMGPAR_BORDER_CHECKED));
+    ck_assert_int_eq(imgpar_array_read(soft, data, sizeof data), IMGPAR_E_CHECK);
+    ck_assert_msg(strstr(imgpar_array_message(soft), "blur: y="), "%s", imgpar_array_message(soft));
+    ck_assert_int_eq(imgpar_array_read(beside, data, sizeof data), IMGPAR_E_CHECK);
+    ck_assert_msg(strstr(imgpar_array_message(beside), "x=37 is read"), "%s", imgpar_array_message(beside));
+    imgpar_map_release(m);
+    imgpar_array_release(beside);
+    imgpar_array_release(soft);
+    imgpar_array_release(image);
+}
+END_TEST
+
 START_TEST(the_environment_asks_for_it)
 {
     imgpar_context *own;
@@ -213,6 +299,8 @@ int main(void)
     tcase_add_loop_test(t, right_kernels_compute_the_same, 0, sizeof right / sizeof *right);
     tcase_add_test(t, what_is_not_finite_is_told_with_its_place);
     tcase_add_loop_test(t, an_index_outside_of_memory_is_told, 0, 4);
+    tcase_add_loop_test(t, what_is_promised_is_looked_after, 0, sizeof promised / sizeof *promised);
+    tcase_add_test(t, promises_of_c);
     tcase_add_test(t, the_environment_asks_for_it);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

@@ -240,9 +240,9 @@ static const text_case messages[] = {
     { "a = 1\na = 2", "2:1: a is assigned already, in line 1; a name is assigned once" },
     { "x = 1", "1:1: x is a coordinate (x y z c) and cannot be another name" },
     { "how = \"none\"\nprint(boxblur(numbers([1]), border=how))",
-      "2:36: boxblur: border=none is not one of replicate, reflect, reflect101, wrap, constant" },
+      "2:36: boxblur: border=none is not one of replicate, reflect, reflect101, wrap, constant, checked, unchecked" },
     { "how = 3\nprint(boxblur(numbers([1]), border=how))",
-      "2:36: boxblur: border must be one of replicate, reflect, reflect101, wrap, constant" },
+      "2:36: boxblur: border must be one of replicate, reflect, reflect101, wrap, constant, checked, unchecked" },
     { "_ = 1", "1:1: _ is the value of iterate() and cannot be another name" },
     { "1 + 1\nprint(1)", "1:1: an expression is the last statement; name this one: NAME = ..." },
     { "print(p -> 1, 1)", "1:9: a value is expected; a function '->' is an argument of fn, iterate or reduce" },
@@ -513,7 +513,8 @@ static const text_case arrays[] = {
     { "make(2, 2, zip(x, y, 5))", "[[0 0 5; 1 0 5] [0 1 5; 1 1 5]]" },
     { "zip(4, ones([2], dtype=u8), 0.5)", "[4 1 0.5; 4 1 0.5]" },
     { "zip(make(2, 1, x, channels=1), 5)", "[0 5; 1 5]" },
-    { "zip(ones([1], dtype=f16), 1000000, ones([1]))", "[1 1000000 1]" }, /* in the dtype of all */
+    { "zip(ones([1], dtype=f16), 1000000, ones([1]))", "[1 1000000 1]" },  /* in the dtype of all */
+    { "zip(ones([1], dtype=i32) + 16777216, ones([1]))", "[16777217 1]" }, /* no digit is lost */
     { "make(2, 1, zip(1, 2, 3))", "[1 2 3; 1 2 3]" },
     { "zip(r=2, g=make(2, 2, x)).r + 1", "3" },
     { "n = 2\nmake(2, 1, 7, channels=n)", "[7 7; 7 7]" },

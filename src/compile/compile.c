@@ -54,7 +54,9 @@ static void part_totals(ip_ir *ir)
 static imgpar_status pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
                                 ip_error *err)
 {
+    plan->ir->keeps_promises = options->promises != 0;
     imgpar_status st = ip_pass_lower(plan, options, arrays, n, err);
+    if (!st && options->promises) st = ip_pass_promises(plan, options, err);
     for (int k = 0; !st && options->totals && k < plan->n_outputs; k++)
         store_total(plan->ir, plan->outputs[k]);
     if (!st && options->spills) part_totals(plan->ir);
@@ -193,6 +195,7 @@ imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile
         st = passes[k].run(plan, options, arrays, n, err);
         if (!st && wants_dump(options, passes[k].dump)) dump(plan, &passes[k], options->log);
         if (!st && passes[k].verify) st = passes[k].verify(plan, err);
+        if (options->promises && plan->n_outputs == 0) break;
     }
     if (st) {
         ip_plan_free(plan);

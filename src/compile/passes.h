@@ -40,6 +40,8 @@ bool ip_place_textures(ip_plan *plan, ip_kernel *kernel, const ip_target *target
  * the kernel's tiling was `before` without it and is `after` with it; else *why. */
 bool ip_halo_pays(ip_plan *plan, const ip_tiling *before, const ip_tiling *after, const ip_stage *joined, bool stored,
                   const char **why);
+/* what breaks the promises of the stages, in their place (promises.c); no result: nothing can */
+imgpar_status ip_pass_promises(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* how rows are made (segments.h) */
 imgpar_status ip_pass_segments(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* What passes leave is legal (verify.c); has_rows: how rows are made, too. */

@@ -295,6 +295,15 @@ typedef struct ip_kernel {
     bool uses_f64;
 } ip_kernel;
 
+/* A read that was promised to be inside (compile/promises.c): where a plan looks for the first element that leaves, of
+ * which stage; where it tells the reads of an element, along which axis. */
+typedef struct ip_promise {
+    const ip_stage *stage;
+    int axis;       /* 0..3: z y x c */
+    int64_t extent; /* of what is read */
+    int border;     /* which promise it was */
+} ip_promise;
+
 typedef struct ip_plan {
     ip_ir *ir; /* owned */
     ip_kernel *kernels;
@@ -302,7 +311,8 @@ typedef struct ip_plan {
     int n_nodes;        /* distinct graph nodes */
     ip_stage **outputs; /* for each requested array its stage */
     int n_outputs;
-    imgpar_array **held; /* edges to the graph below, so that stages may borrow nodes */
+    const ip_promise *promises; /* by element of the one result, where promises are looked after; in the ir's arena */
+    imgpar_array **held;        /* edges to the graph below, so that stages may borrow nodes */
     int n_held;
     bool uses_f64;
     int64_t most_steps; /* of a loop of an element; 0: none is looped */
@@ -348,8 +358,13 @@ typedef struct ip_compile_options {
     bool in_parts;      /* results may be made in parts: memory is limited, or several devices compute */
     bool streams;       /* and how to fetch ahead and to store past the caches: compile/emit_stream.c */
     bool checks;        /* checked mode: compile/emit_check.c */
-    const char *dump;   /* IMGPAR_DUMP: passes whose result goes to log; NULL */
-    ip_str *log;        /* receives dumps; NULL */
+    /* 1 << border: in place of the arrays, what breaks these promises of theirs; 0: the arrays. With a place, z y x c,
+     * of a stage: which reads of that element do, of promise number `promise`. Note [Promises kept] */
+    unsigned promises;
+    int promise;
+    const int64_t *place;
+    const char *dump; /* IMGPAR_DUMP: passes whose result goes to log; NULL */
+    ip_str *log;      /* receives dumps; NULL */
 } ip_compile_options;
 
 /* arrays: what is asked for, none of them an error. */

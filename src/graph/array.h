@@ -108,6 +108,7 @@ struct imgpar_array {
     ip_source *source;     /* leaves "open" and "data"; else NULL */
     ip_shrink shrink;      /* leaves that decode a JPEG smaller */
     ip_metadata *metadata; /* what is written with it where it is a picture; NULL: nothing */
+    unsigned promises;     /* 1 << border, of the promises below it and its own: ir/expr.h, Note [Promises] */
     bool is_from_file;     /* some of its pixels were decoded: without a profile they are taken for sRGB */
     bool profiles_differ;  /* pictures of different profiles meet in it, or below it */
     ip_loop *loop;         /* op "iterate"; param 0 is the projection; else NULL */

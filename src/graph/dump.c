@@ -305,7 +305,7 @@ static void write_shift(dump *d, const imgpar_array *a, int depth)
     ip_str_putc(&d->out, ']');
     if (!border) return;
     ip_str_append(&d->out, ", border=");
-    write_word(d, "replicate|reflect|reflect101|wrap|constant", border);
+    write_word(d, "replicate|reflect|reflect101|wrap|constant|checked|unchecked", border);
     if (border == IMGPAR_BORDER_CONSTANT) {
         ip_str_append(&d->out, ", cval=");
         ip_str_number(&d->out, ip_param_number(a, "cval"));

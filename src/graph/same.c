@@ -7,6 +7,7 @@
 #include "graph/array.h"
 
 #include "base/hash.h"
+#include "ir/expr.h"
 
 #include <string.h>
 
@@ -37,9 +38,22 @@ static uint64_t hash_source(uint64_t h, const ip_source *s)
 
 bool ip_array_is_placeholder(const imgpar_array *a) { return !a->op->lower && !a->source && !a->loop; }
 
+/* Those of its inputs, and its own. */
+static unsigned promises_of(const imgpar_array *a)
+{
+    unsigned promises = 0;
+    for (int k = 0; k < a->n_inputs; k++)
+        promises |= a->inputs[k]->promises;
+    for (int k = 0; k < a->op->info.n_params; k++)
+        if (strcmp(a->op->info.params[k]->name, "border") == 0 && ip_is_promise((int)a->params[k].number))
+            promises |= 1U << (int)a->params[k].number;
+    return promises;
+}
+
 void ip_array_complete(imgpar_array *a)
 {
     ip_array_inherit(a);
+    a->promises = promises_of(a);
     uint64_t h = ip_hash_text(1, a->op->info.name);
     /* op names are unique, but the shape of a leaf or a fill is in its type only */
     h = ip_hash_bytes(h, a->type.shape, (size_t)a->type.rank * sizeof *a->type.shape);

@@ -251,14 +251,24 @@ static bool is_inside(const ip_stage *source, ip_expr *const index[4])
     return true;
 }
 
+/* The rule that is read by; *promise: Note [Promises]. */
+static int settled(const ip_ir *ir, int border, int *promise)
+{
+    *promise = ip_is_promise(border) && ir->keeps_promises ? border : 0;
+    return ip_is_promise(border) ? IMGPAR_BORDER_REPLICATE : border;
+}
+
 ip_expr *ip_x_load(ip_ir *ir, ip_stage *source, ip_expr *const index[4], int border, ip_expr *outside)
 {
+    int promise;
     if (!source) return poison(ir, IMGPAR_F32);
+    border = settled(ir, border, &promise);
     if (border != IP_BORDER_NONE && is_inside(source, index)) return ip_x_load(ir, source, index, IP_BORDER_NONE, NULL);
     imgpar_dtype dtype = source->dtype == IMGPAR_F16 ? IMGPAR_F32 : source->dtype;
     ip_expr x = { .op = IP_X_LOAD,
                   .dtype = dtype,
                   .n_args = outside ? 5 : 4,
+                  .axis = promise,
                   .border = border,
                   .source = source,
                   .lo = source->lo,
@@ -284,10 +294,13 @@ ip_expr *ip_x_beside(ip_ir *ir, ip_stage *source, int by, int border)
 
 ip_expr *ip_x_border(ip_ir *ir, int border, ip_expr *index, ip_expr *extent)
 {
+    int promise;
+    border = settled(ir, border, &promise);
     ip_expr x = { .op = IP_X_BORDER,
                   .dtype = IMGPAR_I32,
                   .n_args = 2,
                   .arg = { index, extent },
+                  .axis = promise,
                   .border = border,
                   .lo = 0,
                   .hi = fmax(extent->hi - 1, 0) };
@@ -443,8 +456,9 @@ ip_expr *ip_x_with_args(ip_ir *ir, const ip_expr *x, ip_expr *const *args)
     proto.next = NULL;
     for (int k = 0; k < x->n_args; k++)
         proto.arg[k] = args[k];
-    if (x->op == IP_X_LOAD) return ip_x_load(ir, x->source, args, x->border, x->n_args == 5 ? args[4] : NULL);
-    if (x->op == IP_X_BORDER) return ip_x_border(ir, x->border, args[0], args[1]);
+    const int border = x->axis ? x->axis : x->border; /* of these two: Note [Promises] */
+    if (x->op == IP_X_LOAD) return ip_x_load(ir, x->source, args, border, x->n_args == 5 ? args[4] : NULL);
+    if (x->op == IP_X_BORDER) return ip_x_border(ir, border, args[0], args[1]);
     return x->op > IP_X_WINDOW ? ip_x_make(ir, &proto) : make(ir, &proto);
 }
 

@@ -109,6 +109,13 @@ typedef enum ip_xop {
  * have ended keep their values (compile/emit_loop.c).
  */
 
+/*
+ * Note [Promises]
+ * border=checked and border=unchecked say that nothing beyond the edges is read. Neither is a rule that a kernel has:
+ * what is built with one reads by REPLICATE, so that what was promised wrongly reads no foreign memory. Where promises
+ * are looked after (ip_ir.keeps_promises: compile/promises.c) the LOAD or BORDER has it in its axis, else 0.
+ */
+
 /* Whether it is a row of functions.def; these stand between SQRT and ISNAN. */
 static inline bool ip_x_is_function(ip_xop op) { return op > IP_X_SQRT && op < IP_X_ISNAN; }
 
@@ -116,6 +123,12 @@ typedef enum ip_fold { IP_FOLD_SUM, IP_FOLD_MIN, IP_FOLD_MAX, IP_FOLD_FMA, IP_FO
 
 /* A border rule of imgpar_border, or: the index is known to be inside. */
 enum { IP_BORDER_NONE = -1 };
+
+/* Whether a rule is one of Note [Promises]. */
+static inline bool ip_is_promise(int border)
+{
+    return border == IMGPAR_BORDER_CHECKED || border == IMGPAR_BORDER_UNCHECKED;
+}
 
 #define IP_X_MAX_ARGS 5
 
@@ -139,7 +152,7 @@ struct ip_expr {
     ip_expr *arg[IP_X_MAX_ARGS];
     int64_t i;               /* CONST, PARAM of integers (u64: the bits) */
     double f;                /* CONST, PARAM of floats */
-    int axis;                /* COORD, TAP, ACC, STATE, RESULT */
+    int axis;                /* COORD, TAP, ACC, STATE, RESULT; LOAD, BORDER: Note [Promises] */
     int window;              /* TAP, WINDOW, STATE, LOOP: which window or loop; none stands within one of its number */
     int taps_y, taps_x;      /* WINDOW */
     ip_fold fold;            /* WINDOW */

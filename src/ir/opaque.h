@@ -113,6 +113,7 @@ struct ip_opaque {
     int n_inputs;
     ip_stage *inputs[IP_OPAQUE_INPUTS];
     int64_t dims[4];                /* of the result; set by ip_stage_opaque() */
+    int64_t columns;                /* of input 0 that column x is made of: x to x + columns - 1; 0: not known */
     int64_t sizes[IP_OPAQUE_SIZES]; /* the operation's own */
     const void *user;               /* step(), run() and compute() know what; lives as long as the node, or the ir */
 };

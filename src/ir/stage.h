@@ -102,6 +102,7 @@ struct ip_ir {
     int n_windows;
     struct ip_loops *loops;       /* those that were made: loop.c */
     struct ip_adjoints *adjoints; /* of losses that were differentiated: ops/adjoint.c */
+    bool keeps_promises;          /* of reads that stay inside: expr.h, Note [Promises] */
     bool keeps_windows;           /* around() folds what is lowered now: its own windows are loops, however small */
     bool failed;                  /* memory ran out */
 };

@@ -4,10 +4,12 @@
  * named, the value also remembers them, and a.r is the array that was given, as long as the value is not computed with.
  */
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "base/str.h"
 #include "lang/words.h"
 #include "ops/build.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- zip ----------------------------------------------------------------------------------- */
@@ -43,6 +45,39 @@ static bool build_op(ip_eval *ev, size_t offset, const char *row, imgpar_array *
     args[n] = ip_arg_number(-1);
     args[n++].name = "axis";
     return ip_call_result(ev, offset, ip_build(ev->ctx, ip_op_find(row), args, n), out);
+}
+
+/* The float that holds the digits of all, where integers may have more of them than a float beside them holds; NULL:
+ * they have not. */
+static const char *longer_float(const ip_val *items, int n)
+{
+    double most = 0, holds = INFINITY; /* whole numbers up to there */
+    for (int k = 0; k < n; k++) {
+        if (items[k].kind != IP_V_ARRAY || items[k].u.array->bends) continue;
+        const imgpar_array *a = items[k].u.array;
+        if (!ip_dtype(a->type.dtype)->is_float)
+            most = fmax(most, fmax(fabs(a->range.lo), fabs(a->range.hi)));
+        else if (a->type.dtype != IMGPAR_F64)
+            holds = fmin(holds, a->type.dtype == IMGPAR_F16 ? 0x1p11 : 0x1p24);
+    }
+    return most <= holds ? NULL : most <= 0x1p24 ? "f32" : "f64";
+}
+
+static bool keep_digits(ip_eval *ev, const ip_node *call, ip_val *items, int n)
+{
+    const char *dtype = longer_float(items, n);
+    bool ok = true;
+    for (int k = 0; dtype && ok && k < n; k++) {
+        ip_val wide;
+        if (items[k].kind != IP_V_ARRAY || items[k].u.array->bends) continue;
+        const ip_arg args[] = { ip_arg_array(items[k].u.array),
+                                { .name = "dtype", .kind = IP_ARG_TEXT, .text = dtype } };
+        ok = ip_call_result(ev, call->items[k]->offset, ip_build(ev->ctx, ip_op_find("cast"), args, 2), &wide);
+        if (!ok) break;
+        ip_val_free(&items[k]);
+        items[k] = wide;
+    }
+    return ok;
 }
 
 /* What numbers among the components become arrays like: one of the shape and dtype in which the arrays meet. NONE:
@@ -118,6 +153,20 @@ static bool put_together(ip_eval *ev, const ip_node *call, const ip_val *items, 
     return ok;
 }
 
+/* The same, of components in a dtype that holds the digits of all. */
+static bool put_whole(ip_eval *ev, const ip_node *call, const ip_val *items, int n, ip_val *out)
+{
+    ip_val *wide = ip_alloc_array((size_t)n, sizeof *wide);
+    if (!wide) return ip_eval_fail_memory(ev);
+    for (int k = 0; k < n; k++)
+        wide[k] = ip_val_copy(&items[k]);
+    bool ok = keep_digits(ev, call, wide, n) && put_together(ev, call, wide, n, out);
+    for (int k = 0; k < n; k++)
+        ip_val_free(&wide[k]);
+    ip_free(wide);
+    return ok;
+}
+
 /* Some component must say the shape, or the expression around, as in make(). */
 static bool has_shape(ip_eval *ev, const ip_node *call, const ip_val *items, int n)
 {
@@ -146,7 +195,7 @@ bool ip_form_zip(ip_eval *ev, const ip_node *call, ip_val *out)
     if (ok && ev->checking)
         *out = ip_val_unknown(IP_V_ARRAY);
     else if (ok)
-        ok = put_together(ev, call, record->items, n, out);
+        ok = put_whole(ev, call, record->items, n, out);
     if (ok && call->names[0])
         out->record = record;
     else

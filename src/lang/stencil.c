@@ -106,7 +106,8 @@ static imgpar_array *add_offsets_of(imgpar_array *a, ip_offsets *at)
 /* A read of a read of around() that has a rule of its own keeps it. */
 static const char *border_of(const imgpar_array *a, const ip_stencil_form *form, double *cval, bool *has_cval)
 {
-    static const char *const words[] = { "replicate", "reflect", "reflect101", "wrap", "constant" };
+    static const char *const words[] = { "replicate", "reflect", "reflect101", "wrap",
+                                         "constant",  "checked", "unchecked" };
     const bool is_read = a->op && strcmp(a->op->info.name, "tap_read") == 0;
     if (form && (form->has_cval || !is_read)) {
         *cval = form->cval;

@@ -137,8 +137,9 @@ static const ip_word words[] = {
     FORM("zip", ip_form_zip, "zip(a, b, ...) or zip(r=a, g=b, ...)",
          "arrays side by side, as the last dimension of one",
          "All have one shape, which numbers take too; images of one channel become its channels. Dtypes\n"
-         "meet as for operators. It costs no kernel. Named components are read by .r as they were given; what\n"
-         "operations make of it has no names.",
+         "meet as for operators, but in f64 where integers may have more digits than f32 beside them holds.\n"
+         "It costs no kernel. Named components are read by .r as they were given; what operations make of it has\n"
+         "no names.",
          "zip(lo=a, hi=invert(a)).hi", 0, NULL),
     FORM("width", ip_form_extent, "width(array)", "the width as a number", "", "circle(a, radius=width(a) / 4)", 1,
          "array"),

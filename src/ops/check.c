@@ -98,8 +98,9 @@ static int word_index(const char *words, const char *word)
 static const struct {
     const char *alias, *word;
 } border_aliases[] = {
-    { "nearest", "replicate" }, { "clamp", "replicate" }, { "edge", "replicate" }, { "symmetric", "reflect" },
-    { "circular", "wrap" },     { "periodic", "wrap" },   { "zero", "constant" },
+    { "nearest", "replicate" }, { "clamp", "replicate" },   { "edge", "replicate" },
+    { "symmetric", "reflect" }, { "circular", "wrap" },     { "periodic", "wrap" },
+    { "zero", "constant" },     { "clamped", "replicate" }, { "safe", "constant" },
 };
 
 /* Places are also taken as ImageMagick and others write them: NorthWest, north-west, Center. */

@@ -101,7 +101,8 @@ IMGPAR_API imgpar_x imgpar_x_coord(imgpar_x like, int axis)
 
 static ip_arg border_arg(imgpar_border border)
 {
-    static const char *const words[] = { "replicate", "reflect", "reflect101", "wrap", "constant" };
+    static const char *const words[] = { "replicate", "reflect", "reflect101", "wrap",
+                                         "constant",  "checked", "unchecked" };
     bool is_border = (unsigned)border < sizeof words / sizeof *words;
     return (ip_arg){ .name = "border", .kind = IP_ARG_TEXT, .text = is_border ? words[border] : "?" };
 }

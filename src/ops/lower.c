@@ -168,6 +168,7 @@ ip_expr *ip_lower_levels(ip_lower *l, const char *param, imgpar_dtype dtype)
 int ip_lower_border(ip_lower *l, imgpar_dtype dtype, ip_expr **cval)
 {
     int border = (int)ip_param_number(l->node, "border");
+    if (ip_is_promise(border) && !l->ir->keeps_promises) border = IMGPAR_BORDER_REPLICATE;
     *cval = border == IMGPAR_BORDER_CONSTANT ? ip_lower_outside_value(l, dtype, ip_lower_outside(l)) : NULL;
     return border;
 }

@@ -228,8 +228,8 @@ static void print_wrappers(void)
         "};\n"
         "    return n + 1;\n}\n\n"
         "static const char *border_word(imgpar_border border)\n{\n"
-        "    static const char *const words[] = { \"replicate\", \"reflect\", \"reflect101\", \"wrap\", \"constant\" "
-        "};\n"
+        "    static const char *const words[] = { \"replicate\", \"reflect\", \"reflect101\", \"wrap\", \"constant\", "
+        "\"checked\",\n                                         \"unchecked\" };\n"
         "    return (unsigned)border < sizeof words / sizeof *words ? words[border] : \"?\";\n}\n");
     for (int k = 0; k < N_ROWS; k++) {
         const imgpar_op_info *o = &rows[k].info;
@@ -485,6 +485,27 @@ static void print_alpha_rows(const char *text)
     printf("\n");
 }
 
+static void print_borders(void)
+{
+    printf(
+        ".SH BORDERS\n"
+        "What is read beyond the edges of abcd: replicate aa|abcd|dd, reflect ba|abcd|dc, reflect101 cb|abcd|cb, wrap "
+        "cd|abcd|ab,\n"
+        "constant kk|abcd|kk, where k is cval. With\n.B checked\n"
+        "a read there is an error that names the operation, the place and the extent; nothing is computed then. What "
+        "counts is what is\n"
+        "needed: crop(blur(a, 2, border=checked), ..) where the crop shows pixels whose neighbours are there is fine, "
+        "and so is the side\n"
+        "of c ? a : b, && or || that does not decide. The reads are looked at before, which costs nothing where their "
+        "places tell that all\n"
+        "are inside, and else computes these places twice. With\n.B unchecked\n"
+        "you promise that nothing there is read. Where the promise is wrong, the nearest element is read as with "
+        "replicate, never other\n"
+        "memory, whoever wrote the text, so that it may stand in SQL of untrusted files; with IMGPAR_CHECK=1 it is "
+        "checked. It is as quick\n"
+        "as replicate, of which kernels take the test out where they can tell that it is not needed.\n");
+}
+
 /* Every row is in one paragraph: that of the first row with its text prints them all. */
 static void print_alpha_table(void)
 {
@@ -537,6 +558,7 @@ static void print_manual(void)
         for (int k = pass; k < N_ROWS; k++)
             if (is_listed(&rows[k]) && strcmp(rows[k].info.category, category) == 0) print_manual_row(&rows[k]);
     }
+    print_borders();
     print_alpha_table();
     printf(".SH SEE ALSO\n.BR imgpar\\-run (1)\n");
 }

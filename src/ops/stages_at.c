@@ -79,15 +79,24 @@ static ip_expr *number_read(ip_lower *l, imgpar_dtype w, ip_expr *x)
 static ip_expr *lerp(ip_lower *l, ip_expr *a, ip_expr *b, ip_expr *at) { return ip_x_fma(l->ir, sub(l, b, a), at, a); }
 
 /* Between the four pixels around y, x. */
+/* From the pixel before a position to the one behind it. A position on a pixel needs no other: the last one is inside.
+ */
+static ip_expr *step_behind(ip_lower *l, ip_expr *fraction, const reading *r)
+{
+    if (!ip_is_promise(r->border)) return ip_lower_i32(l, 1);
+    ip_expr *zero = ip_x_number(l->ir, fraction->dtype, 0);
+    return ip_x_cast(l->ir, IMGPAR_I32, ip_x_binary(l->ir, IP_X_LT, zero, fraction));
+}
+
 static ip_expr *between(ip_lower *l, ip_expr *y, ip_expr *x, int64_t channel, const reading *r)
 {
     imgpar_dtype w = ip_float_for(l->in[0]->dtype);
     ip_expr *fy = fraction(l, y, w), *fx = fraction(l, x, w), *y0 = position(l, y, 0), *x0 = position(l, x, 0),
             *v[2][2];
+    ip_expr *y1 = add(l, y0, step_behind(l, fy, r)), *x1 = add(l, x0, step_behind(l, fx, r));
     for (int j = 0; j < 2; j++)
         for (int i = 0; i < 2; i++)
-            v[j][i] = number_read(
-                l, w, read_at(l, add(l, y0, ip_lower_i32(l, j)), add(l, x0, ip_lower_i32(l, i)), channel, r));
+            v[j][i] = number_read(l, w, read_at(l, j ? y1 : y0, i ? x1 : x0, channel, r));
     return lerp(l, lerp(l, v[0][0], v[1][0], fy), lerp(l, v[0][1], v[1][1], fy), fx);
 }
 
@@ -210,8 +219,8 @@ static bool read_in_passes(ip_lower *l, ip_expr *y, ip_expr *x, const reading *r
 {
     enum { PART = 2 };
     positions rows, columns;
-    if (r->border == IMGPAR_BORDER_CONSTANT || !list_positions(l, y, Y, &rows) || !list_positions(l, x, X, &columns) ||
-        columns.span.hi - columns.span.lo + 1 > PART * columns.n)
+    if (r->border == IMGPAR_BORDER_CONSTANT || ip_is_promise(r->border) || !list_positions(l, y, Y, &rows) ||
+        !list_positions(l, x, X, &columns) || columns.span.hi - columns.span.lo + 1 > PART * columns.n)
         return false;
     reading made = { .stage = between_rows(l, &rows, r), .border = IP_BORDER_NONE };
     if (!made.stage) return false;

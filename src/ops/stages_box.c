@@ -163,7 +163,7 @@ ip_stage *ip_stages_extreme(ip_lower *l)
     if (!ip_element_is_square(l->node)) return ip_stages_element(l, op);
     if (radius == 0) return l->in[0];
     int border = ip_lower_border(l, l->in[0]->dtype, &cval);
-    int inner = border == IMGPAR_BORDER_WRAP ? IMGPAR_BORDER_WRAP : IMGPAR_BORDER_REPLICATE;
+    int inner = border == IMGPAR_BORDER_WRAP || ip_is_promise(border) ? border : IMGPAR_BORDER_REPLICATE;
     ip_stage *columns = ip_lower_stage(l, extreme_along(l, op, l->in[0], Y, radius, inner), "vertical extremes");
     ip_expr *x = extreme_along(l, op, columns, X, radius, inner);
     if (cval) {

@@ -170,6 +170,7 @@ static ip_stage *rank_stage(ip_lower *l, double percent, bool is_disc)
                     .defines = ip_key_defines(l->in[0]->dtype, false),
                     .dtype = l->in[0]->dtype,
                     .n_inputs = 1,
+                    .columns = 2 * radius + 1,
                     .sizes = { [IP_RANK_RADIUS] = radius, [IP_RANK_DISC] = is_disc } };
     int64_t count = 0;
     for (int by = -radius; by <= radius; by++)

@@ -23,6 +23,7 @@
 #include "run/opaque.h"
 #include "run/plans.h"
 #include "run/progress.h"
+#include "run/promises.h"
 #include "run/ref.h"
 #include "run/share.h"
 
@@ -304,7 +305,7 @@ static double ref_work(const ip_ir *ir)
     return work;
 }
 
-static imgpar_status run_on_ref(evaluation *e, ip_value **values, ip_error *err)
+imgpar_status ip_evaluation_run_on_ref(evaluation *e, ip_value **values, ip_error *err)
 {
     ip_ir *ir = e->plan->ir;
     size_t n = (size_t)ir->n_stages;
@@ -399,6 +400,9 @@ static imgpar_status compile(imgpar_context *ctx, ip_device *device, const ip_re
     options.steps = q->step ? q->step->times : 1;
     options.placeholders = q->step ? q->step->placeholders : NULL;
     options.choices = q->choices;
+    options.promises = q->promises;
+    options.promise = q->promise;
+    options.place = q->place;
     options.log = options.dump ? &log : NULL;
     imgpar_status st = ip_compile(q->arrays, q->n, &options, &e->plan, err);
     if (log.length > 0) { /* IMGPAR_DUMP is a request to print, the only one there is */
@@ -524,7 +528,7 @@ static imgpar_status run_alone(imgpar_context *ctx, ip_request *q, bool may_keep
                             : ip_evaluation_new(ctx, ctx->device, q, &e, err);
     if (!st && !kept) ip_tier_choose(ctx, q, &e);
     if (!st) announce(e, q);
-    if (!st) st = q->use_ref ? run_on_ref(e, values, err) : ip_evaluation_run(e, q, values, err);
+    if (!st) st = q->use_ref ? ip_evaluation_run_on_ref(e, values, err) : ip_evaluation_run(e, q, values, err);
     if (!st && !q->use_ref) ip_plans_meet(ctx, hash);
     if (kept)
         ip_plans_put(ctx, kept, !st);
@@ -615,6 +619,7 @@ static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **val
     if (!st && !planned) st = ip_loops_run(ctx, q->arrays, n, q->options, q->use_ref, q->choices, &loops, err);
     if (!st && q->options && q->options->poll && q->options->poll(q->options->user, 0))
         st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
+    if (!st) st = ip_promises_keep(ctx, q, err);
     for (size_t k = 0; !st && is_shared_out(ctx, q) && k < n;
          k++) { /* its devices' threads tell how far they are, all together */
         const double work = IP_WORK_KERNEL * (double)ip_type_count(&q->arrays[k]->type);

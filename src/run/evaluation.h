@@ -44,6 +44,10 @@ typedef struct ip_request {
     bool totals;               /* folds stop at their totals, for ip_evaluation_combine() */
     bool spills;               /* it is planned to be run kernel by kernel (spill.c) */
     const ip_choices *choices; /* branches that are decided; NULL: nobody looked for any */
+    /* What breaks promises of the one array, in its place: ip_compile_options */
+    unsigned promises;
+    int promise;
+    const int64_t *place;
 } ip_request;
 
 /* Compiles the request for device, which may be NULL: for the reference interpreter. The loops below the arrays have

@@ -14,6 +14,7 @@
 #include "run/evaluation.h"
 #include "run/held.h"
 #include "run/opaque.h"
+#include "run/promises.h"
 #include "run/share.h"
 
 #include <stdio.h>
@@ -27,6 +28,10 @@ typedef struct explaining {
     imgpar_array **placeholders; /* of all loops: while a step runs those of the loops around it have values */
     int n_placeholders;
 } explaining;
+
+static const char *format_of(const explaining *x) { return x->format ? x->format : "text"; }
+
+static bool is_format(const explaining *x, const char *name) { return strcmp(format_of(x), name) == 0; }
 
 /* Which devices would compute it; nothing where the context's one does. */
 static imgpar_status explain_devices(const explaining *x, const ip_compile_options *options,
@@ -56,6 +61,33 @@ static imgpar_status explain_memory(const explaining *x, const ip_plan *plan, co
                                         out, err);
 }
 
+/* Of reads that are promised to be inside, how many stages' are looked at first; nothing where nobody promises. */
+static imgpar_status explain_promises(const explaining *x, const ip_compile_options *options,
+                                      imgpar_array *const *arrays, size_t n, ip_str *out, ip_error *err)
+{
+    ip_compile_options looking = *options;
+    imgpar_status st = IMGPAR_OK;
+    int64_t stages = 0;
+    bool promises = false;
+    if (!is_format(x, "text")) return IMGPAR_OK;
+    for (size_t k = 0; !st && k < n; k++) {
+        ip_plan *plan = NULL;
+        looking.promises = ip_promises_of(x->ctx, arrays[k]);
+        if (!looking.promises) continue;
+        promises = true;
+        st = ip_compile(&arrays[k], 1, &looking, &plan, err);
+        if (!st && plan->n_outputs) stages += plan->outputs[0]->dims[2];
+        ip_plan_free(plan);
+    }
+    if (promises && out->length) ip_str_putc(out, '\n');
+    if (promises && stages)
+        ip_str_printf(out, "borders: before, reads outside are looked for in %lld stage%s", (long long)stages,
+                      stages > 1 ? "s" : "");
+    else if (promises)
+        ip_str_append(out, "borders: checked reads are inside, by their places alone");
+    return st;
+}
+
 static imgpar_status explain_graph(const explaining *x, const ip_compile_options *options, imgpar_array *const *arrays,
                                    size_t n, char **text, ip_error *err)
 {
@@ -64,6 +96,7 @@ static imgpar_status explain_graph(const explaining *x, const ip_compile_options
     imgpar_status st = ip_compile(arrays, n, options, &plan, err);
     if (!st && !options->is_step) st = explain_devices(x, options, arrays, n, &sharing, err);
     if (!st && !options->is_step) st = explain_memory(x, plan, options, arrays, n, &sharing, err);
+    if (!st && !options->is_step) st = explain_promises(x, options, arrays, n, &sharing, err);
     for (int k = 0; !st && k < plan->n_kernels; k++)
         ip_opaque_explain(ip_context_blas(x->ctx), x->ctx->device, &plan->kernels[k]);
     if (!st) st = ip_plan_explain(plan, x->format, sharing.text, text, err);
@@ -71,10 +104,6 @@ static imgpar_status explain_graph(const explaining *x, const ip_compile_options
     ip_plan_free(plan);
     return st;
 }
-
-static const char *format_of(const explaining *x) { return x->format ? x->format : "text"; }
-
-static bool is_format(const explaining *x, const char *name) { return strcmp(format_of(x), name) == 0; }
 
 /* A line between graphs, as a comment where the format has those. */
 static void put_line(const explaining *x, const char *line, ip_str *out)

@@ -114,11 +114,20 @@ static bool is_worth(const step_cost *several, const step_cost *one, int n)
            several->operations <= n * (one->operations + one->operations / A_QUARTER_MORE);
 }
 
+/* They are looked after a step at a time. */
+static bool promises(const ip_loop *loop)
+{
+    unsigned promises = 0;
+    for (int k = 0; k < loop->n_carried; k++)
+        promises |= loop->next[k]->promises;
+    return promises != 0;
+}
+
 int ip_steps_at_once(imgpar_context *ctx, const ip_loop *loop)
 {
     ip_compile_options options = ip_context_compile_options(ctx, ctx->device);
     step_cost one = { 0 }, several = { 0 };
-    bool may = ctx->device && ctx->devices.n == 1 && options.fuse && !options.checks &&
+    bool may = ctx->device && ctx->devices.n == 1 && options.fuse && !options.checks && !promises(loop) &&
                options.tuning.schedule != IP_SCHEDULE_REF;
     if (!may || !suits(loop, 2) || !is_large(loop) || !find_cost(options, loop, 1, &one)) return 1;
     if (!one.fits || one.n_stages > MOST_STAGES) return 1;
