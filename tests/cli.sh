@@ -340,6 +340,14 @@ expect_run "--verify" 0 "" "verify: max difference 0, allowed 1" --verify -e 'ma
 
 # ---- pipes, full disks, interrupts -----------------------------------------------------------------------
 
+for file in large.npy "$PWD/large.npy"; do
+    status=0
+    "$imgpar_run" -e 'zeros([1000000000, 1000000000])' -o "$file" > out 2> err || status=$?
+    expect "more than a disk has room for, $file: status" "$status" 1
+    expect "more than a disk has room for, $file" "$(sed 's/for [0-9]*$/for N/' err)" \
+        "imgpar-run: save: $file: it will have 4000000000000 MB, and there is room for N"
+done
+
 if [ -c /dev/full ]; then
     for words in "--help" "--list-ops" "-e 1+1" "--version"; do
         status=0
