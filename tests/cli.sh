@@ -172,7 +172,7 @@ expect_run "a literal keeps its double" 0 "1000000000.5" "" -e '1e9 + 0.5'
 expect_error "an extent below 0" 2 'imgpar-run: -e:1:7: zeros: shape has -1, which is below 0' -e 'zeros([-1])'
 expect_error "a step of 0" 2 'imgpar-run: -e:1:14: arange: step must not be 0' -e 'arange(0, 3, 0)'
 expect_error "a result beyond the memory" 1 'imgpar-run: random: 40000000000000000 bytes are over the memory limit of * bytes' \
-    -e 'random([10000 1000000 1000000])' -o b.npy
+    --format=npy -e 'random([10000 1000000 1000000])' -o -
 expect_error "a folder that is not there" 1 'imgpar-run: *none/b.png: No such file or directory' \
     -e 'make(4, 4, x)' -o none/b.png
 expect_error "a save to standard output without a format" 2 'imgpar-run: -e:1:1: save: standard output needs a format*' \
