@@ -326,7 +326,7 @@ END_TEST
 START_TEST(every_measure_is_tested)
 {
     static const char elsewhere[] =
-        " histogram distance nearest_zero labels regions geodesic plot grad "; /* check_regions.c and so on */
+        " histogram distance nearest_zero labels regions geodesic hough_lines plot grad "; /* check_regions.c, ... */
     for (size_t k = 0; k < imgpar_op_count(); k++) {
         const imgpar_op_info *op = imgpar_op_get(k);
         bool is_written = ip_op_find(op->name)->expand == ip_expand_written; /* check_written.c */

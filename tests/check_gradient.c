@@ -252,7 +252,8 @@ static const struct without {
       "isfinite floor ceil round trunc iou dice group_count histogram2d mutual_information fill_holes clear_border "
       "remove_small largest_region outer phase_correlation " },
     { "hand-written kernels without an adjoint",
-      " percentile_filter distance nearest_zero labels reconstruct geodesic harmonic inpaint seamless_clone canny " },
+      " percentile_filter distance nearest_zero labels hough_lines reconstruct geodesic harmonic inpaint "
+      "seamless_clone canny " },
     { "long loops", " watershed skeleton thin " },
     { "masks, numbers of places, and pictures that the host draws",
       " isin hit_or_miss find_trim convex_hull ahash dhash phash hamming plot " },

@@ -575,9 +575,12 @@ static const struct {
     { "mutual_information(numbers([0 1 0 1]), numbers([1 1 1 1]), 2)", "0" },
     { "percentiles(numbers([4 1 3 2 5]), numbers([0 50 100 10]))", "[1 3 5 1.4]" },
     { "percentiles(numbers([7]), numbers([0 30; -5 200]))", "[7 7; 7 7]" },
+    { "percentiles(numbers([4 1 3 2 5]), [0 50 100 10])", "[1 3 5 1.4]" },
+    { "percentiles(p=[0; 50], a=numbers([4 1 3 2 5]))", "[1; 3]" },
     { "percentiles(numbers([1 2 4], dtype=u8), numbers([75], dtype=u8))", "3" },
     { "sum(hough_lines(zeros([3 4])))", "0" },
     { "slice(hough_lines(ones([1 1]), 2), 1, 4)", "[0 0; 1 1; 0 0]" },
+    { "sum(hough_lines(zeros([1 2]) / 0, 3))", "6" }, /* NaN is not 0 */
     { "fast(ones([2 5]))", "[0 0 0 0 0; 0 0 0 0 0]" },
     { "phase_correlation(ones([1 1]), ones([1 1]))", "[0 0 1]" },
     { "optical_flow(ones([1 1]), ones([1 1]))", "[[0 0]]" },

@@ -172,7 +172,7 @@ expect_run "a literal keeps its double" 0 "1000000000.5" "" -e '1e9 + 0.5'
 expect_error "an extent below 0" 2 'imgpar-run: -e:1:7: zeros: shape has -1, which is below 0' -e 'zeros([-1])'
 expect_error "a step of 0" 2 'imgpar-run: -e:1:14: arange: step must not be 0' -e 'arange(0, 3, 0)'
 expect_error "a result beyond the memory" 1 'imgpar-run: random: 40000000000000000 bytes are over the memory limit of * bytes' \
-    -e 'random([10000 1000000 1000000])' -o b.npy
+    --format=npy -e 'random([10000 1000000 1000000])' -o -
 expect_error "a folder that is not there" 1 'imgpar-run: *none/b.png: No such file or directory' \
     -e 'make(4, 4, x)' -o none/b.png
 expect_error "a save to standard output without a format" 2 'imgpar-run: -e:1:1: save: standard output needs a format*' \
@@ -339,6 +339,14 @@ expect_run "--tune where nothing can be kept" 1 "" "imgpar-run: --tune: there is
 expect_run "--verify" 0 "" "verify: max difference 0, allowed 1" --verify -e 'make(4, 4, x)' -o b.png
 
 # ---- pipes, full disks, interrupts -----------------------------------------------------------------------
+
+for file in large.npy "$PWD/large.npy"; do
+    status=0
+    "$imgpar_run" -e 'zeros([1000000000, 1000000000])' -o "$file" > out 2> err || status=$?
+    expect "more than a disk has room for, $file: status" "$status" 1
+    expect "more than a disk has room for, $file" "$(sed 's/for [0-9]*$/for N/' err)" \
+        "imgpar-run: save: $file: it will have 4000000000000 MB, and there is room for N"
+done
 
 if [ -c /dev/full ]; then
     for words in "--help" "--list-ops" "-e 1+1" "--version"; do

@@ -73,6 +73,23 @@ static ip_stage *new_before(ip_ir *ir, const ip_stage *reader, const int64_t dim
     return made;
 }
 
+/* A map of a table for s to look up: what another lookup made of the same table, or a new one. */
+static ip_stage *map_of_table(ip_ir *ir, const ip_stage *s, const ip_stage *table, ip_expr *body)
+{
+    for (int k = 0; k < s->id; k++) {
+        ip_stage *made = ir->stages[k];
+        if (made->kind == IP_STAGE_MAP && made->body == body && made->dtype == s->dtype && !made->of_taps &&
+            memcmp(made->dims, table->dims, sizeof made->dims) == 0)
+            return made;
+    }
+    ip_stage *map = new_before(ir, s, table->dims);
+    if (!map) return NULL;
+    map->body = body;
+    map->lo = body->lo;
+    map->hi = body->hi;
+    return map;
+}
+
 static void look_up_map(ip_ir *ir, ip_stage *s)
 {
     search found = { .stage = s,
@@ -80,11 +97,9 @@ static void look_up_map(ip_ir *ir, ip_stage *s)
     if (found.fits) ip_x_descend(ir, s->body, look, &found);
     ip_expr *load = found.fits && found.lookup ? lookup_of(found.lookup) : NULL;
     if (!load || (!takes_maps(load->source) && ip_x_size(ir, s->body) < LEAST_OPERATIONS)) return;
-    ip_stage *map = new_before(ir, s, load->source->dims);
+    ip_expr *body = ip_x_map(ir, s->body, put_element, (ip_stage *[]){ (ip_stage *)found.lookup, load->source });
+    ip_stage *map = body ? map_of_table(ir, s, load->source, body) : NULL;
     if (!map) return;
-    map->body = ip_x_map(ir, s->body, put_element, (ip_stage *[]){ (ip_stage *)found.lookup, load->source });
-    map->lo = map->body->lo;
-    map->hi = map->body->hi;
     s->body = ip_x_load(ir, map, load->arg, load->border, NULL);
     s->view = NULL;
 }

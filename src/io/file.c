@@ -19,11 +19,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -542,6 +544,35 @@ void ip_file_writer_free(ip_file_writer *w)
     ip_str_free(&w->gathered);
     free(w->real);
     ip_free(w);
+}
+
+enum { LITTLE = 1 << 20 }; /* bytes for which no disk is asked */
+
+/* The folder that path stands in, or will; new. NULL: without memory, or path is a link to what is not there. */
+static char *folder_of(const char *path)
+{
+    struct stat link;
+    const char *slash = strrchr(path, '/');
+    if (lstat(path, &link) == 0 && S_ISLNK(link.st_mode)) return NULL;
+    char *folder = ip_strdup(slash ? path : ".");
+    if (folder && slash) folder[slash + 1 - path] = '\0';
+    return folder;
+}
+
+imgpar_status ip_io_check_room(const char *path, double bytes, ip_error *err)
+{
+    struct stat target;
+    struct statvfs disk;
+    if (bytes < LITTLE || strcmp(path, "-") == 0) return IMGPAR_OK;
+    const bool exists = stat(path, &target) == 0;
+    if (exists && !S_ISREG(target.st_mode)) return IMGPAR_OK;
+    char *folder = exists ? ip_strdup(path) : folder_of(path);
+    const bool is_told = folder && statvfs(folder, &disk) == 0 && disk.f_blocks > 0;
+    ip_free(folder);
+    const double room = is_told ? (double)disk.f_bavail * (double)disk.f_frsize : INFINITY;
+    if (bytes <= room) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_IO, "%s: it will have %.0f MB, and there is room for %.0f", path, bytes / 1e6,
+                   floor(room / 1e6));
 }
 
 imgpar_status ip_io_write(const char *path, const void *bytes, size_t n, const ip_poll *poll, ip_error *err)

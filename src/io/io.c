@@ -198,6 +198,14 @@ imgpar_status ip_io_check_pixels(const ip_pixels *pixels, ip_format format, cons
     return st || !name ? st : check_kind(name, picture.channels, err);
 }
 
+double ip_io_least_bytes(const ip_pixels *pixels, ip_format format)
+{
+    double bytes = format == IP_FORMAT_NPY ? (double)ip_dtype(pixels->dtype)->size_bytes : format == IP_FORMAT_PNM;
+    for (int k = 0; k < pixels->rank; k++)
+        bytes *= (double)pixels->shape[k];
+    return bytes;
+}
+
 imgpar_status ip_io_check_exact(const ip_pixels *p, ip_format format, const char *settings, ip_error *err)
 {
     bool is_sampled = p->dtype == IMGPAR_U8 || p->dtype == IMGPAR_U16 || p->dtype == IMGPAR_BOOL;

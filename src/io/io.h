@@ -206,6 +206,8 @@ imgpar_status ip_io_check_settings(ip_format format, const char *settings, ip_er
 /* Can the format hold pixels of that type and shape (the pixels themselves are not looked at)? name is the ending or
  * word the format was given by, or NULL: "pgm" is for gray alone and "ppm" for RGB, since their readers expect that. */
 imgpar_status ip_io_check_pixels(const ip_pixels *pixels, ip_format format, const char *name, ip_error *err);
+/* A file of them in the format is at least so long; 0: nothing is known. */
+double ip_io_least_bytes(const ip_pixels *pixels, ip_format format);
 /* Does the format give back pixels of that type and shape exactly (ip_pixels.is_exact), with no settings? */
 imgpar_status ip_io_check_exact(const ip_pixels *pixels, ip_format format, const char *settings, ip_error *err);
 /* Is any PNG of them, without settings, read as the same pixels? */
@@ -235,7 +237,9 @@ bool ip_io_is_whole(const char *path);
 /* Writes bytes to path by way of a temporary file and rename; "-" is standard output. A device, a FIFO or a
  * dangling link is written in place. An existing file keeps its mode, a link stays a link. poll may be NULL. */
 imgpar_status ip_io_write(const char *path, const void *bytes, size_t n, const ip_poll *poll, ip_error *err);
-/* The same of bytes that come in pieces: what is not replaced by a rename is written when all of them are there. */
+/* Is there room for so many more bytes where path will be written? Where nobody can tell there is. */
+imgpar_status ip_io_check_room(const char *path, double bytes, ip_error *err);
+/* As ip_io_write(), of bytes that come in pieces: what is not replaced by a rename is written when all are there. */
 typedef struct ip_file_writer ip_file_writer;
 imgpar_status ip_file_writer_new(const char *path, ip_file_writer **out, ip_error *err);
 imgpar_status ip_file_writer_put(ip_file_writer *w, const void *bytes, size_t n, ip_error *err);

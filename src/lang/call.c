@@ -229,9 +229,35 @@ static bool is_input(const ip_op *op, const ip_symbol *name, int i)
     return name ? !parameter_of(op, name, i) : i < op->info.n_inputs;
 }
 
-/* An argument as ip_build() wants it; *path is text to free afterwards. */
+/* What an argument needs for as long as the call takes. */
+typedef struct made {
+    char *path;
+    imgpar_array *array;
+} made;
+
+/* An input behind the first is numbers() of a list that is written there, percentiles(a, [5 95]); what is computed
+ * element by element takes lists for other things. */
+static bool takes_numbers(const ip_op *op, const ip_symbol *name, int i)
+{
+    return is_input(op, name, i) && !(op->flags & IP_OP_ELEMENTWISE) &&
+           (name ? strcmp(name->name, op->info.input_names[0]) != 0 : i > 0);
+}
+
+static bool numbers_to_arg(ip_eval *ev, size_t offset, ip_arg *arg, made *m)
+{
+    ip_val array;
+    ip_arg values = *arg;
+    values.name = NULL;
+    arg->kind = IP_ARG_ARRAY;
+    if (!values.numbers || ev->checking) return true; /* it is not known yet */
+    if (!ip_call_args(ev, ip_op_find("numbers"), offset, &values, &offset, 1, &array)) return false;
+    arg->array = m->array = array.u.array;
+    return true;
+}
+
+/* An argument as ip_build() wants it; *m is to be freed afterwards. */
 static bool to_arg(ip_eval *ev, const ip_op *op, const ip_val *v, const ip_symbol *name, int i, size_t offset,
-                   ip_arg *arg, char **path)
+                   ip_arg *arg, made *m)
 {
     *arg = (ip_arg){ .name = name ? name->name : NULL, .unknown = v->unknown, .number = v->number };
     switch ((ip_value_kind)v->kind) {
@@ -254,15 +280,15 @@ static bool to_arg(ip_eval *ev, const ip_op *op, const ip_val *v, const ip_symbo
         arg->rows = v->u.matrix->rows;
         arg->cols = v->u.matrix->cols;
         arg->numbers = v->u.matrix->numbers;
-        return true;
+        return !takes_numbers(op, name, i) || numbers_to_arg(ev, offset, arg, m);
     case IP_V_TEXT: {
         const imgpar_op_param *param = parameter_of(op, name, i);
         arg->kind = IP_ARG_TEXT;
         arg->text = v->u.text;
         if (!(op->flags & IP_OP_FILE) || !param || ip_param_kind_of(param) != IP_PARAM_TEXT) return true;
-        arg->text = *path = ip_eval_path(ev, v);
-        if (!*path) return ip_eval_fail_memory(ev);
-        return v->unknown || !ev->outputs || !ip_outputs_save_to(ev->outputs, *path) ||
+        arg->text = m->path = ip_eval_path(ev, v);
+        if (!m->path) return ip_eval_fail_memory(ev);
+        return v->unknown || !ev->outputs || !ip_outputs_save_to(ev->outputs, m->path) ||
                ip_eval_fail(ev, offset,
                             "%s: %.200s is saved before, and files are read before any is saved; use what was saved",
                             op->info.name, v->u.text);
@@ -341,11 +367,11 @@ bool ip_call_op(ip_eval *ev, const ip_op *op, size_t offset, const ip_val *vals,
                 const size_t *offsets, int n, ip_val *out)
 {
     ip_arg *args = ip_alloc_array((size_t)n, sizeof *args);
-    char **paths = ip_alloc_array((size_t)n, sizeof *paths);
-    bool ok = (args && paths) || ip_eval_fail_memory(ev), scalars = n > 0, any = false;
-    if (paths && n > 0) memset(paths, 0, (size_t)n * sizeof *paths);
+    made *need = ip_alloc_array((size_t)n, sizeof *need);
+    bool ok = (args && need) || ip_eval_fail_memory(ev), scalars = n > 0, any = false;
+    if (need && n > 0) memset(need, 0, (size_t)n * sizeof *need);
     for (int i = 0; ok && i < n; i++) {
-        ok = to_arg(ev, op, &vals[i], names ? names[i] : NULL, i, offsets ? offsets[i] : offset, &args[i], &paths[i]);
+        ok = to_arg(ev, op, &vals[i], names ? names[i] : NULL, i, offsets ? offsets[i] : offset, &args[i], &need[i]);
         scalars = scalars && ip_val_is_scalar(&vals[i]) && !(names && names[i]);
         any = any || vals[i].kind == IP_V_ANY;
     }
@@ -355,9 +381,11 @@ bool ip_call_op(ip_eval *ev, const ip_op *op, size_t offset, const ip_val *vals,
         ok = ip_call_args(ev, op, offset, args, offsets, n, out);
         if (ok && any && (op->flags & IP_OP_ELEMENTWISE)) out->kind = ev->checking ? IP_V_ANY : out->kind;
     }
-    for (int i = 0; paths && i < n; i++)
-        ip_free(paths[i]);
-    ip_free(paths);
+    for (int i = 0; need && i < n; i++) {
+        ip_free(need[i].path);
+        imgpar_array_release(need[i].array);
+    }
+    ip_free(need);
     ip_free(args);
     return ok;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Masks and their regions: what the lowering of distances, labels, measures of regions and reconstruction
- * (stages_distance.c, stages_labels.c, stages_regions.c, stages_reconstruct.c) shares with what they mean on the host
- * (reference_*.c of the same names). */
+/* Masks and their regions: what the lowering of distances, labels, measures of regions, lines and
+ * reconstruction (stages_distance.c, stages_labels.c, stages_regions.c, stages_hough.c, stages_reconstruct.c) shares
+ * with what they mean on the host (reference_*.c of the same names). */
 #ifndef IP_OPS_REGIONS_H
 #define IP_OPS_REGIONS_H
 
@@ -49,6 +49,13 @@ enum {
 
 imgpar_status ip_regions_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
                                  void *user);
+
+/* The same of counts of the pixels on lines, of a stage [1, height, width, 1] and two of [1, 1, angles, 1], cosines and
+ * sines; the counts are [1, angles, distances, 1]. */
+enum { IP_HOUGH_HEIGHT, IP_HOUGH_WIDTH, IP_HOUGH_ANGLES, IP_HOUGH_DISTANCES };
+
+imgpar_status ip_hough_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
+                               void *user);
 
 /* The same of a reconstruction, or of steps. WHAT: an ip_reconstruct. */
 enum { IP_RECONSTRUCT_CONNECTIVITY, IP_RECONSTRUCT_WHAT };

@@ -199,6 +199,7 @@ imgpar_status ip_check_save(const imgpar_array *a, const char *path, const imgpa
     ip_pixels pixels = pixels_of(a, NULL);
     const char *name = options && options->format ? options->format : path ? ip_path_ending(path) : NULL;
     if (!st) st = ip_io_check_pixels(&pixels, *format, name, &why);
+    if (!st && path) st = ip_io_check_room(path, ip_io_least_bytes(&pixels, *format), &why);
     return st ? fail_named(path, &why, err) : IMGPAR_OK;
 }
 

@@ -7,7 +7,7 @@
 #include "io/io.h"
 
 /* The format that a would be saved in (path NULL: options->format is required), or why it cannot be: the format,
- * the settings, the shape. */
+ * the settings, the shape, the room where path is. */
 imgpar_status ip_check_save(const imgpar_array *a, const char *path, const imgpar_options *options, ip_format *format,
                             ip_error *err);
 
