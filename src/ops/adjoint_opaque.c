@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Adjoints of hand-written kernels: Fourier transforms, products of matrices, sorted elements, scatter_add. */
+/* Adjoints of hand-written kernels: Fourier transforms, products of matrices, sorted elements, scatter_add; of linear
+ * algebra: adjoint_linalg.c. */
 #include "ops/adjoint.h"
 
 #include "base/dtype.h"
@@ -197,7 +198,11 @@ void ip_adjoint_opaque(ip_adjoints *a, const ip_stage *s, ip_stage *own)
     static const struct {
         const char *name;
         void (*adjoint)(ip_adjoints *a, const ip_stage *s, ip_stage *own);
-    } rows[] = { { "fft", of_fft }, { "matmul", of_matmul }, { "sort", of_sort }, { "scatter", of_scatter } };
+    } rows[] = { { "fft", of_fft },
+                 { "matmul", of_matmul },
+                 { "sort", of_sort },
+                 { "scatter", of_scatter },
+                 { "linalg", ip_adjoint_of_linalg } };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         if (strcmp(s->opaque->kind->name, rows[k].name) == 0) {
             rows[k].adjoint(a, s, own);
