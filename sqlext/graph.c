@@ -10,7 +10,8 @@
  * R4. A value has at most max_pixels pixels (img_settings), and all of a deferred image together MAX_ELEMENTS elements:
  *     a few bytes can ask for a terabyte.
  * R5. Records that two deferred images share become one array, so shared work is done once.
- * R6. A gradient is by its first image alone, though another one may be the same array: that one gets a node of its own.
+ * R6. A gradient is by its first image alone, though another one may be the same array: the first gets a node of its
+ *     own.
  */
 #include "recipe.h"
 
