@@ -391,6 +391,11 @@ static const char *const losses[] = {
     "sum(scatter_add(zeros([6], dtype=f64), numbers([2 0 9], dtype=i32), reshape(slice($1, [0 0], [1 3]), [-1])) ** 2)",
     "sum(lut(cast($1 * 9, u8) % 3, reshape(slice($1, [0 0], [1 3]), [-1])) * $1)",
     "sum(matinv(slice($1, [1 1], [3 3]) + eye(2)))",
+    "sum(scatter_max($1, numbers([2 0 2], dtype=i32), slice($1, [0 0], [3 5]) ** 2 + 0.2) ** 2)",
+    "sum(scatter_min(zeros([6], dtype=f64) + 0.5, numbers([2 0 9], dtype=i32), reshape(slice($1, [0 0], [1 3]), "
+    "[-1])))",
+    "sum(scatter_max($1, numbers([2 0 2], dtype=i32), reshape(slice($1, [1 2], [2 3]), [-1])) ** 2)",
+    "sum(group_max(reshape($1, [-1]), reshape(cast(make(20, 1, x % 3), i32), [-1]), 3) ** 2)",
     MATRICES "sum(matinv(nine) ** 2 * " W ") + sum(matinv(m) * " W ")",
     MATRICES "det(nine) + sum(det(two) ** 2)",
     MATRICES "sum(solve(m, n) ** 2 * " W ")",
@@ -426,6 +431,8 @@ START_TEST(what_is_equal_shares)
 {
     const sample a = { .rank = 1, .shape = { 4 }, .v = { 2, 3, 3, 1 } };
     expect_value("grad(maxval($1), $1)", &a, (double[]){ 0, 0.5, 0.5, 0 }, 4);
+    expect_value("grad(sum(scatter_max($1 * 0 + 3, numbers([0 1 1 0], dtype=i32), $1)), $1)", &a,
+                 (double[]){ 0, 1 / 3., 1 / 3., 0 }, 4);
     expect_value("grad(sum(max($1, 3)), $1)", &a, (double[]){ 0, 0.5, 0.5, 0 }, 4);
     expect_value("grad(sum(abs($1 - 3)), $1)", &a, (double[]){ -1, 0, 0, -1 }, 4);
     expect_value("grad(sum(sqrt($1 - $1)), $1)", &a, (double[]){ 0, 0, 0, 0 }, 4);
