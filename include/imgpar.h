@@ -533,7 +533,8 @@ typedef struct imgpar_op_info {
      * "stays": it is the input's; of operators of two arrays of several channels, and of what is made of their result,
      * it is as any channel. "weighs: ...", "blends: ...": colours are weighed by it. "dropped" */
     const char *alpha;
-    int takes_more; /* any number of arrays, two at least: the row of the first two, of that and the third, ... */
+    int takes_more; /* any number of arrays, n_inputs at least; where that is two: the row of the first two, of that and
+                     * the third, ... */
 } imgpar_op_info;
 
 /* The table: every operation by index, or by name or alias (NULL if there is none). */

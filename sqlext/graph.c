@@ -10,6 +10,8 @@
  * R4. A value has at most max_pixels pixels (img_settings), and all of a deferred image together MAX_ELEMENTS elements:
  *     a few bytes can ask for a terabyte.
  * R5. Records that two deferred images share become one array, so shared work is done once.
+ * R6. A gradient is by its first image alone, though another one may be the same array: the first gets a node of its
+ *     own.
  */
 #include "recipe.h"
 
@@ -45,6 +47,28 @@ int ip_sql_work_check(ip_sql_call *call, const char *where, const imgpar_info *i
     return SQLITE_OK;
 }
 
+imgpar_array *ip_sql_gradient(const imgpar_formula *loss, imgpar_context *context, imgpar_array *const *images, int n)
+{
+    imgpar_array *arrays[IP_SQL_MAX_INPUTS];
+    memcpy(arrays, images, (size_t)n * sizeof *arrays);
+    arrays[0] = imgpar_op(context, "slice", images, 1, "from=0"); /* R6 */
+    imgpar_array *value = imgpar_formula_apply_safe(loss, context, arrays, (size_t)n);
+    imgpar_array *gradient = imgpar_grad(value, arrays[0]);
+    imgpar_array_release(value);
+    imgpar_array_release(arrays[0]);
+    return gradient;
+}
+
+/* The same of a record's text. */
+static imgpar_array *gradient_of(const ip_sql_record *record, imgpar_context *context, imgpar_array *const *images)
+{
+    imgpar_formula *loss = NULL;
+    imgpar_formula_parse(record->body, &loss); /* what is wrong with it is told when it is applied */
+    imgpar_array *gradient = ip_sql_gradient(loss, context, images, record->n_inputs);
+    imgpar_formula_release(loss);
+    return gradient;
+}
+
 int ip_sql_record_build(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_recipe *r, int k)
 {
     ip_sql_record *record = &r->records[k];
@@ -64,6 +88,8 @@ int ip_sql_record_build(ip_sql_call *call, const char *where, imgpar_context *co
         record->array = imgpar_open_memory(context, record->body, record->n_body);
     } else if (record->kind == IP_SQL_OPERATION) {
         record->array = imgpar_op(context, record->name, inputs, n, record->body);
+    } else if (record->kind == IP_SQL_GRADIENT) {
+        record->array = gradient_of(record, context, inputs); /* R1 */
     } else if (record->kind == IP_SQL_FAULT) {
         record->array = imgpar_array_error(context, IMGPAR_E_CORRUPT, record->body);
     } else {

@@ -137,7 +137,8 @@ static const char *judge(const ip_sql_record *record)
 {
     if (record->kind == IP_SQL_SOURCE) return record->n_inputs || *record->name ? "a source with inputs" : NULL;
     bool is_fault = record->kind == IP_SQL_FAULT;
-    if (record->kind != IP_SQL_OPERATION && record->kind != IP_SQL_TEXT && !is_fault) return "unknown kind";
+    bool is_text = record->kind == IP_SQL_TEXT || record->kind == IP_SQL_GRADIENT;
+    if (record->kind != IP_SQL_OPERATION && !is_text && !is_fault) return "unknown kind";
     if (is_fault && (record->n_inputs || *record->name || record->n_body > IP_SQL_MAX_FAULT))
         return "a fault with inputs";
     const char *text = record->body;
@@ -145,8 +146,8 @@ static const char *judge(const ip_sql_record *record)
     if (!n || n > IP_SQL_MAX_TEXT || memchr(text, 0, n) != text + n - 1) return "bad text";
     if (ip_sql_hash(0, text, record->n_body) != record->hash) return "bad sum";
     if (is_fault) return NULL;
-    if (record->kind == IP_SQL_TEXT)
-        return *record->name ? "a text with a name" : record->n_inputs > 9 ? "too many inputs" : NULL;
+    if (record->kind == IP_SQL_GRADIENT && !record->n_inputs) return "wrong number of inputs";
+    if (is_text) return *record->name ? "a text with a name" : record->n_inputs > 9 ? "too many inputs" : NULL;
     const imgpar_op_info *op = imgpar_op_find(record->name);
     if (!op || !op->in_sql || strcmp(op->name, record->name)) return "unknown operation";
     const bool is_right = record->n_inputs == op->n_inputs || (op->takes_more && record->n_inputs > op->n_inputs);
@@ -336,7 +337,7 @@ void ip_sql_recipe_path(const ip_sql_recipe *r, uint32_t index, char *path, size
     *path = 0;
     if (is_leaf(record)) return;
     while (!is_leaf(record) && depth < MAX_NAMES) {
-        names[depth++] = record->kind == IP_SQL_TEXT ? "apply" : record->name;
+        names[depth++] = *record->name ? record->name : record->kind == IP_SQL_GRADIENT ? "grad" : "apply";
         if (!record->n_inputs) break;
         record = &r->records[record->inputs[0]];
     }

@@ -3,12 +3,12 @@
  * recipe.h - the bytes of a deferred image, and their meaning as a list of records.
  *
  * A recipe is a notice for people, then records. A record is a source (the bytes of an encoded image), an operation of
- * the table with its options as text, a text for apply(), or a fault: what stood in an image's place, such as a text or
- * an empty blob. Its inputs are records before it; the last record is the value. Appending a record therefore makes a
- * new value, and every value is a prefix of those made from it.
+ * the table with its options as text, a text for apply() or grad(), or a fault: what stood in an image's place, such as
+ * a text or an empty blob. Its inputs are records before it; the last record is the value. Appending a record
+ * therefore makes a new value, and every value is a prefix of those made from it.
  *
  *     notice      80 bytes, "imgpar deferred image, format 1: ...", zeros behind
- *     record      kind       u8   'S' source, 'O' operation, 'A' text for apply(), 'F' fault
+ *     record      kind       u8   'S' source, 'O' operation, 'A' text for apply(), 'G' for grad(), 'F' fault
  *                 n_inputs   u8
  *                 n_name     u16  with its zero; 0 unless kind is 'O'
  *                 check      u32  of this head, the inputs and the name, chained from the record before
@@ -40,6 +40,7 @@ typedef enum ip_sql_kind {
     IP_SQL_SOURCE = 'S',
     IP_SQL_OPERATION = 'O',
     IP_SQL_TEXT = 'A',
+    IP_SQL_GRADIENT = 'G',
     IP_SQL_FAULT = 'F'
 } ip_sql_kind;
 
@@ -91,6 +92,8 @@ int ip_sql_work_check(ip_sql_call *call, const char *where, const imgpar_info *i
 bool ip_sql_waits(ip_sql_kind kind, imgpar_status status);
 /* True for an error array; false for one whose last evaluation failed. */
 bool ip_sql_is_broken(const imgpar_array *a);
+/* The gradient of what a text makes of images, by the first of them. */
+imgpar_array *ip_sql_gradient(const imgpar_formula *loss, imgpar_context *context, imgpar_array *const *images, int n);
 /* Builds the array of record k from those of its inputs, or from its bytes. */
 int ip_sql_record_build(ip_sql_call *call, const char *where, imgpar_context *context, ip_sql_recipe *r, int k);
 

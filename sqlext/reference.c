@@ -29,6 +29,11 @@ static const ip_sql_entry entries[] = {
     { "function", "apply", "text, img, ...",
       "a text in the pipeline language; $1 to $9 are the images. It can open no file",
       "apply('blend(blur($1, 2), invert($1), 0.3)', img)" },
+    { "function", "grad", "text, img, ...",
+      "by how much the number that a text in the pipeline language gives changes with each element of $1; $1 to $9 are "
+      "the images. In f32, f64 for f64; grad(loss, a) of the language, which says what has a derivative",
+      "grad('mean(blur($1 / 255, 2) ** 2)', img)" },
+    { "function", "img_grad", "text, img, ...", "grad() under another name", "img_grad('sum($1 * $1)', img)" },
     { "function", "img_try", "img",
       "the image, finished, or NULL where it fails: a damaged file, an empty blob, a text, a number",
       "img_try(blur(lazy(img), 2))" },

@@ -247,7 +247,7 @@ static const struct without {
     const char *why, *rows;
 } without[] = {
     { "steps: thresholds, comparisons, rounding, positions, counts, bits",
-      " threshold depth circle searchsorted all any argmin argmax histogram argsort argtopk find count_nonzero "
+      " threshold depth circle searchsorted all any argmin argmax histogram argsort argtopk lexsort find count_nonzero "
       "unique_counts count_unique lbp harris regional_maxima regional_minima h_maxima h_minima peaks isnan isinf "
       "isfinite floor ceil round trunc iou dice group_count histogram2d mutual_information fill_holes clear_border "
       "remove_small largest_region outer phase_correlation " },
@@ -360,6 +360,13 @@ END_TEST
 
 /* ---- folds, products, loops, gradients of gradients ------------------------------------------------------ */
 
+#define W "cos(x + 2 * y + 3 * z)"
+/* Of $1: matrices of 3 x 3, far from singular, m alone, two of them, the columns n, [3, 2]; nine of 9 x 9. */
+#define MATRICES                                                             \
+    "m = slice($1, [0 0], [3 3]) + eye(3)\n"                                 \
+    "two = reshape(concatenate(m, transpose(m) ** 2 + eye(3)), [2, 3, 3])\n" \
+    "n = slice($1, [1 3], [4 5])\n"                                          \
+    "nine = kron(m, slice($1, [1 2], [4 5]) - 2 * eye(3))\n"
 /* Losses, one number each, of $1, a 4 x 5 array. */
 static const char *const losses[] = {
     "sum($1 ** 3)",
@@ -385,6 +392,26 @@ static const char *const losses[] = {
     "sum(scatter_add(zeros([6], dtype=f64), numbers([2 0 9], dtype=i32), reshape(slice($1, [0 0], [1 3]), [-1])) ** 2)",
     "sum(lut(cast($1 * 9, u8) % 3, reshape(slice($1, [0 0], [1 3]), [-1])) * $1)",
     "sum(matinv(slice($1, [1 1], [3 3]) + eye(2)))",
+    "sum(scatter_max($1, numbers([2 0 2], dtype=i32), slice($1, [0 0], [3 5]) ** 2 + 0.2) ** 2)",
+    "sum(scatter_min(zeros([6], dtype=f64) + 0.5, numbers([2 0 9], dtype=i32), reshape(slice($1, [0 0], [1 3]), "
+    "[-1])))",
+    "sum(scatter_max($1, numbers([2 0 2], dtype=i32), reshape(slice($1, [1 2], [2 3]), [-1])) ** 2)",
+    "sum(group_max(reshape($1, [-1]), reshape(cast(make(20, 1, x % 3), i32), [-1]), 3) ** 2)",
+    MATRICES "sum(matinv(nine) ** 2 * " W ") + sum(matinv(m) * " W ")",
+    MATRICES "det(nine) + sum(det(two) ** 2)",
+    MATRICES "sum(solve(m, n) ** 2 * " W ")",
+    MATRICES "sum(solve(m, reshape(n, [2 3 1])) ** 2 * " W ")",
+    MATRICES "sum(solve(two, transpose(n)) ** 2 * " W ")",
+    MATRICES "sum(cholesky(matmul(two, permute(two, [0 2 1])) + reshape(m, [1, 3, 3])) * " W ")",
+    MATRICES "sum(lstsq(reshape($1, [5 4]), transpose($1)) * " W ")",
+    MATRICES "sum(lstsq(reshape($1, [5 4]), transpose($1)) * " W ") + sum(pinv($1) * " W
+             ") + sum(pinv(transpose($1)) ** 2)",
+    MATRICES "sum(qr_q($1) * " W ") + sum(qr_r($1) * " W ") + sum(qr_r(transpose($1)) ** 2 * " W ")",
+    MATRICES "sum(qr_q(two) * " W ") + sum(qr_r(transpose($1)) * " W ") + sum(qr_q(transpose($1)) * " W ")",
+    MATRICES "sum(eigvalsh(two) * " W ") + sum(eigvecsh(m + transpose(m)) * " W ")",
+    MATRICES "sum(svdvals($1) * " W ") + sum(svd_u($1) * " W ") + sum(svd_vt($1) * " W ")",
+    MATRICES "sum(svd_u(two) * " W ") + sum(svd_vt(transpose($1)) ** 2 * " W ")",
+    MATRICES "sum(grad(sum(solve(m, n) ** 2), $1) ** 2 * " W ")",
     "u = iterate($1, 3, u -> u + 0.1 * blur(u, 1) ** 2)\nsum(u * cos(x + 2 * y))",
     "sum(grad(sum($1 ** 3 * cos(x + 2 * y)), $1) * $1)",
     "sum(grad(sum(blur($1, 1) ** 3), $1) ** 2)",
@@ -405,6 +432,8 @@ START_TEST(what_is_equal_shares)
 {
     const sample a = { .rank = 1, .shape = { 4 }, .v = { 2, 3, 3, 1 } };
     expect_value("grad(maxval($1), $1)", &a, (double[]){ 0, 0.5, 0.5, 0 }, 4);
+    expect_value("grad(sum(scatter_max($1 * 0 + 3, numbers([0 1 1 0], dtype=i32), $1)), $1)", &a,
+                 (double[]){ 0, 1 / 3., 1 / 3., 0 }, 4);
     expect_value("grad(sum(max($1, 3)), $1)", &a, (double[]){ 0, 0.5, 0.5, 0 }, 4);
     expect_value("grad(sum(abs($1 - 3)), $1)", &a, (double[]){ -1, 0, 0, -1 }, 4);
     expect_value("grad(sum(sqrt($1 - $1)), $1)", &a, (double[]){ 0, 0, 0, 0 }, 4);

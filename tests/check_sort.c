@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sort and argsort: order by the definition, shapes and axes, dtypes with their odd values, kernels, little memory. */
+/* sort, argsort and lexsort: order by the definition, shapes and axes, dtypes with their odd values, kernels, little
+ * memory. */
 #include "shaped.h"
 
 #include "base/alloc.h"
@@ -244,6 +245,101 @@ START_TEST(an_order_that_is_repeated_tells_places) /* _i: a text */
 }
 END_TEST
 
+/* ---- several keys ------------------------------------------------------------------------------------ */
+
+/* Whether the element at u comes before the one at v by its keys, the last of them first; the places decide equals. */
+static bool is_before(const nd *keys, int n, const bool *descending, int64_t u, int64_t v)
+{
+    for (int k = n - 1; k >= 0; k--) {
+        if (comes_before(keys[k].p.v[u], keys[k].p.v[v], descending[k], false)) return true;
+        if (comes_before(keys[k].p.v[v], keys[k].p.v[u], descending[k], false)) return false;
+    }
+    return u < v;
+}
+
+/* Keys of few values, of three dtypes, of which f32 has NaN and both zeros; rows of a 5 x 37 array and its columns. */
+START_TEST(several_keys_decide_one_after_the_other) /* _i: an axis */
+{
+    static const imgpar_dtype dtypes[] = { IMGPAR_F32, IMGPAR_U8, IMGPAR_I64 };
+    const bool descending[] = { false, true, _i != 0 };
+    nd keys[3];
+    imgpar_array *in[3];
+    for (int k = 0; k < 3; k++) {
+        keys[k] = nd_new(dtypes[k], "5x37");
+        for (int64_t at = 0; at < picture_count(&keys[k].p); at++)
+            keys[k].p.v[at] = k == 0 && at % 7 == 0   ? (real)NAN
+                              : k == 0 && at % 5 == 0 ? -0.0L
+                                                      : (at * 13 / (k + 2)) % 3;
+        in[k] = nd_array(ctx, &keys[k]);
+    }
+    imgpar_array *order =
+        imgpar_op(ctx, "lexsort", in, 3, _i ? "axis=1, descending=[0 1 1]" : "axis=0, descending=[0 1 0]");
+    static const char *const schedules[] = { "auto", "ref" };
+    const int64_t n = _i ? 37 : 5, step = _i ? 1 : 37;
+    for (int s = 0; s < 2; s++) {
+        int32_t *got = nd_read(ctx, order, schedules[s], "lexsort");
+        for (int64_t first = 0; first < 5 * 37; first++) {
+            if (first / step % n != 0) continue;
+            for (int64_t k = 0; k < n; k++) {
+                ck_assert(got[first + k * step] >= 0 && got[first + k * step] < n);
+                if (k > 0)
+                    ck_assert(is_before(keys, 3, descending, first + got[first + (k - 1) * step] * step,
+                                        first + got[first + k * step] * step));
+            }
+        }
+        free(got);
+    }
+    imgpar_array_release(order);
+    for (int k = 0; k < 3; k++) {
+        nd_free(&keys[k]);
+        imgpar_array_release(in[k]);
+    }
+}
+END_TEST
+
+/* What a text says of keys $1 = 3 1 2 1 and $2 = 1 1 0 1. */
+START_TEST(keys_are_given_one_by_one_or_as_a_tuple)
+{
+    static const struct {
+        const char *text, *message;
+        int32_t want[4];
+    } rows[] = {
+        { "lexsort($1, $2)", "", { 2, 1, 3, 0 } },
+        { "lexsort(($1, $2))", "", { 2, 1, 3, 0 } },
+        { "lexsort(($1, $2), axis=0, descending=[1 0])", "", { 2, 0, 1, 3 } },
+        { "lexsort($1, $2, axis=-1, descending=1)", "", { 0, 1, 3, 2 } },
+        { "lexsort($1)", "", { 1, 3, 2, 0 } },
+        { "take($1, lexsort($2, $1, $2))", "", { 2, 1, 1, 3 } },
+        { "lexsort($1, $2, descending=[1 0 1])",
+          "1:1: lexsort: descending has 3 numbers for 2 keys; one for each is needed",
+          { 0 } },
+        { "lexsort($1, $2, descending=2)", "1:1: lexsort: descending must be of 0 and 1, not 2", { 0 } },
+        { "lexsort($1, slice($2, 1))", "1:1: lexsort: keys are [4] and [3]; they must be of one shape", { 0 } },
+        { "lexsort($1, $2, $1, $2, $1, $2, $1, $2, $1)",
+          "1:1: lexsort: 9 keys are too many; at most 8 are possible",
+          { 0 } },
+        { "lexsort($1, $2, axis=1)", "1:1: lexsort: there is no axis 1; a has 1 axis: [4]", { 0 } },
+    };
+    imgpar_array *in[] = { imgpar_array_from_data(ctx, IMGPAR_I32, 1, (int64_t[]){ 4 }, (int32_t[]){ 3, 1, 2, 1 }),
+                           imgpar_array_from_data(ctx, IMGPAR_I32, 1, (int64_t[]){ 4 }, (int32_t[]){ 1, 1, 0, 1 }) };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        imgpar_array *a = imgpar_apply(ctx, rows[k].text, in, 2);
+        if (*rows[k].message) {
+            ck_assert_msg(strstr(imgpar_array_message(a), rows[k].message), "%s: %s", rows[k].text,
+                          imgpar_array_message(a));
+        } else {
+            int32_t *got = nd_read(ctx, a, "ref", rows[k].text);
+            for (int n = 0; n < 4; n++)
+                ck_assert_msg(got[n] == rows[k].want[n], "%s: %d", rows[k].text, n);
+            free(got);
+        }
+        imgpar_array_release(a);
+    }
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+}
+END_TEST
+
 START_TEST(an_axis_that_is_not_there_is_named)
 {
     nd a = nd_new(IMGPAR_F32, "4x5");
@@ -340,6 +436,8 @@ int main(void)
     tcase_add_test(c, a_long_sort_is_a_permutation_in_order);
     tcase_add_test(c, sorting_is_a_kernel_and_what_surrounds_it_fuses);
     tcase_add_loop_test(c, an_order_that_is_repeated_tells_places, 0, 4);
+    tcase_add_loop_test(c, several_keys_decide_one_after_the_other, 0, 2);
+    tcase_add_test(c, keys_are_given_one_by_one_or_as_a_tuple);
     tcase_add_test(c, an_axis_that_is_not_there_is_named);
     tcase_add_test(c, under_a_memory_limit_strips_give_the_same_bytes);
     tcase_add_test(c, every_allocation_may_fail_on_the_device);

@@ -66,6 +66,12 @@ static const struct {
     { "SELECT topk(img_numbers('[3 1 2]'), 5)", "topk(): k=5 is above the 3 elements of axis 0" },
     { "SELECT topk(img_numbers('[3 1 2]'), -5)", "topk(): k must be 0..2147483647, got -5" },
     { "SELECT apply()", "apply(): takes a text and up to 9 images, got 0 arguments" },
+    { "SELECT grad('sum($1)')", "grad(): takes a text and 1 to 9 images, got 1 argument" },
+    { "SELECT grad('$1', " GRAY ")", "grad(): loss is [3, 4, 1]; it must be one number, as sum() and mean() give" },
+    { "SELECT img_grad('mean($2)', " GRAY ", " GRAY ")",
+      "img_grad(): grad: the loss is not computed from a; give the array a name, and that name to both" },
+    { "SELECT grad('sum(blur($1, 1))', " GRAY ")",
+      "grad(): the loss depends on what it is differentiated by only through blur, which does not change smoothly" },
     { "SELECT apply(" GRAY ")", "apply(): argument 1 is not a text in the pipeline language" },
     { "SELECT apply('$1', 'a.png')",
       "apply(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
@@ -247,6 +253,22 @@ static const struct {
     { "img_info(apply('cast(numbers([3 1 2; 9 7 8]), u8)')) ->> 'shape'", NULL, "[2,3]" },
     { "img_info(apply('$1 * 0.5', " RGB ")) ->> 'space'", "img_info(apply('$1 * 0.5', lazy(" RGB "))) ->> 'space'",
       "srgb" },
+    /* 2 (a - 1), of a kept blur and without */
+    { "hex(raw(grad('sum(($1 - 1) ** 2)', apply('numbers([1 2; 5 0]) * 1.0'))))",
+      "hex(raw(grad('sum(($1 - 1) ** 2)', apply('numbers([1 2; 5 0]) * 1.0', lazy(" GRAY ")))))",
+      "000000000000004000000041000000C0" },
+    { "hex(raw(img_grad('sum($1 * $2)', apply('$1 * 0.5', " RGB "), img_gray(" RGB "))))"
+      " = hex(raw(img_grad('sum($1 * $2)', apply('$1 * 0.5', lazy(" RGB ")), img_gray(lazy(" RGB ")))))",
+      NULL, "1" },
+    { "hex(raw(apply('$1 * 2', grad('sum(blur($1 / 2, 1) ** 2)', " GRAY "))))"
+      " = hex(raw(apply('$1 * 2', grad('sum(blur($1 / 2, 1) ** 2)', lazy(" GRAY ")))))",
+      NULL, "1" },
+    { "hex(raw(grad('sum($1 * $2)', " GRAY ", " GRAY "))) = hex(raw(apply('$1 * 1.0', " GRAY ")))", NULL, "1" },
+    { "hex(raw(grad('sum($1 * $2)', lazy(" GRAY "), lazy(" GRAY ")))) = hex(raw(apply('$1 * 1.0', " GRAY ")))", NULL,
+      "1" },
+    { "img_info(grad('sum($1)', " GRAY ")) ->> 'dtype'", "img_info(grad('sum($1)', lazy(" GRAY "))) ->> 'dtype'",
+      "f32" },
+    { "grad('sum($1)', NULL) IS NULL", NULL, "1" },
 };
 
 START_TEST(a_value_is_the_same_finished_and_deferred)

@@ -17,6 +17,7 @@ static const ip_services services = {
     .forget_kept = ip_kept_forget,
     .release_value = ip_value_release,
     .expand_written = ip_written_expand,
+    .apply = imgpar_apply_safe,
 };
 
 imgpar_status imgpar_context_new(const char *selector, imgpar_context **out)

@@ -31,6 +31,9 @@ enum {
 /* What info.takes_complex is. */
 #define IP_OP_TAKES_COMPLEX(flags) (((flags) & (IP_OP_COMPLEX | IP_OP_LINEAR)) != 0)
 
+/* The row that joins the arrays of a row that takes more than its one (lexsort), which takes them apart. */
+#define IP_KEYS "keys"
+
 struct ip_op {
     imgpar_op_info info;
     unsigned flags;

@@ -31,6 +31,8 @@ typedef struct ip_services {
     void (*release_value)(struct ip_value *value); /* NULL is legal */
     /* lang/: what a row of ops/written.def gives for that call */
     imgpar_array *(*expand_written)(const imgpar_array *call);
+    /* what a text that touches no files makes of arrays: imgpar_apply_safe() */
+    imgpar_array *(*apply)(imgpar_context *ctx, const char *text, imgpar_array *const *arrays, size_t n);
 } ip_services;
 
 /* Takes a table that lives as long as the process. Any number of times, from any thread. */

@@ -482,11 +482,12 @@ static __attribute__((noinline)) bool check_more_names(ip_eval *ev, const ip_nod
     ip_arg args[2 + IP_MAX_ARGS] = { 0 };
     ip_bound bound;
     ip_error err = { .status = IMGPAR_OK };
-    int bad = -1, first = count_unnamed(node), n = 2;
+    int bad = -1, first = count_unnamed(node), n = op->info.n_inputs;
+    const int before = n;
     for (int i = first; i < node->n_items; i++)
         args[n++].name = node->names[i] ? node->names[i]->name : NULL;
     if (!ip_bind(op, args, n, &bound, &bad, &err)) return true;
-    return ip_eval_fail(ev, bad >= 2 ? node->starts[first + bad - 2] : node->offset, "%s", err.message);
+    return ip_eval_fail(ev, bad >= before ? node->starts[first + bad - before] : node->offset, "%s", err.message);
 }
 
 /* The first n of vals, folded from the left. */
@@ -503,6 +504,32 @@ static bool fold_pairs(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val
         ip_val_free(&vals[0]);
         vals[0] = both;
     }
+    return ok;
+}
+
+/* vals[0] becomes the n keys of a row that takes more of its one array. */
+static bool join_keys(ip_eval *ev, const ip_node *node, ip_val *vals, int n)
+{
+    bool ok = true;
+    for (int i = 1; ok && i < n; i++) {
+        ip_val both = { .kind = IP_V_NONE };
+        ok = ip_call_op(ev, ip_op_find(IP_KEYS), node->offset, (ip_val[]){ vals[0], vals[i] },
+                        (ip_symbol *[]){ NULL, NULL }, (size_t[]){ node->offset, node->offset }, 2, &both);
+        ip_val_free(&vals[0]);
+        vals[0] = both;
+    }
+    return ok;
+}
+
+/* The call of a row that takes keys, which vals begins with. */
+static bool call_of_keys(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *vals, int n, pair_call *call)
+{
+    ip_val result = { .kind = IP_V_NONE };
+    if (!join_keys(ev, node, vals, n)) return false;
+    call->args[0] = vals[0];
+    const bool ok = ip_call_op(ev, op, node->offset, call->args, call->names, call->offsets, call->n, &result);
+    ip_val_free(&vals[0]);
+    vals[0] = result;
     return ok;
 }
 
@@ -529,7 +556,8 @@ static void add_slot(pair_call *pair, const ip_val *v, ip_symbol *name, size_t o
 
 /*
  * concatenate(a, b, c, axis=1), min(a, b, c): the row's call of two arrays, for each further one again. A number at
- * the end of the arguments by position is the row's first parameter, as in concatenate(a, b, c, 1).
+ * the end of the arguments by position is the row's first parameter, as in concatenate(a, b, c, 1). A row of one array
+ * is called once, with all of them: lexsort(a, b, c).
  */
 static bool call_more(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val *out)
 {
@@ -544,7 +572,7 @@ static bool call_more(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val 
     for (int i = is_tuple ? first : 0; ok && i < node->n_items; i++)
         ok = eval_argument(ev, op, node, i, by_place, i < first ? &by_place[i] : &vals[i - first]);
     if (ok) {
-        *pair = (pair_call){ .n = 2 };
+        *pair = (pair_call){ .n = op->info.n_inputs };
         pair->offsets[0] = pair->offsets[1] = node->offset;
         if (!is_tuple && op->info.n_params > 0 && ip_val_is_scalar(&by_place[n - 1])) {
             n--;
@@ -552,7 +580,8 @@ static bool call_more(ip_eval *ev, const ip_node *node, const ip_op *op, ip_val 
         }
         for (int i = 0; i < n_named; i++)
             add_slot(pair, &vals[i], node->names[first + i], node->items[first + i]->offset);
-        ok = fold_pairs(ev, node, op, by_place, n, pair);
+        ok = op->info.n_inputs == 1 ? call_of_keys(ev, node, op, by_place, n, pair)
+                                    : fold_pairs(ev, node, op, by_place, n, pair);
     }
     if (ok) {
         *out = by_place[0];

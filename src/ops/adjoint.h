@@ -67,6 +67,8 @@ ip_stage *ip_adjoint_of_readings(ip_adjoints *a, ip_stage *s);
 ip_stage *ip_adjoint_summed(ip_adjoints *a, ip_stage *stage, int dim);
 /* The adjoints of what an opaque stage reads, from its own. */
 void ip_adjoint_opaque(ip_adjoints *a, const ip_stage *s, ip_stage *own);
+/* The same of linear algebra (adjoint_linalg.c). */
+void ip_adjoint_of_linalg(ip_adjoints *a, const ip_stage *s, ip_stage *own);
 /* The place in dims of the element of that number, in row-major order; and the number of a place. Both i32. */
 void ip_adjoint_place(ip_adjoints *a, ip_expr *number, const int64_t dims[4], ip_expr *at[4]);
 ip_expr *ip_adjoint_number(ip_adjoints *a, const int64_t dims[4], ip_expr *const at[4]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Adjoints of hand-written kernels: Fourier transforms, products of matrices, sorted elements, scatter_add. */
+/* Adjoints of hand-written kernels: Fourier transforms, products of matrices, sorted and scattered elements. Those of
+ * linear algebra: adjoint_linalg.c. */
 #include "ops/adjoint.h"
 
 #include "base/dtype.h"
@@ -151,41 +152,96 @@ static void of_sort(ip_adjoints *a, const ip_stage *s, ip_stage *own)
     if (places) ip_adjoint_add(a, o.inputs[0], ip_scatter_sum(a->l, o.inputs[0]->dims, places, own));
 }
 
-/* ---- scatter_add -------------------------------------------------------------------------------------- */
+/* ---- scatter_add, scatter_min, scatter_max ------------------------------------------------------------ */
 
-static void of_scatter(ip_adjoints *a, const ip_stage *s, ip_stage *own)
+/* The values that are scattered, as elements of a domain: where each goes in the result. */
+typedef struct scattered {
+    int64_t all[4];
+    const int64_t *dims; /* of the values, or of all that one value is scattered to */
+    ip_expr *value;      /* at the element */
+    ip_expr *inside;     /* whether it goes anywhere */
+    ip_expr *at[4];      /* where, 0 for what goes nowhere */
+} scattered;
+
+static scattered scattered_of(ip_adjoints *a, const ip_stage *s)
 {
-    ip_ir *ir = a->l->ir;
     const ip_opaque *o = s->opaque;
     ip_stage *indices = o->inputs[IP_SCATTER_INDICES], *values = o->inputs[IP_SCATTER_VALUES];
-    if (o->sizes[IP_SCATTER_FOLD] != IP_SCATTER_SUM) {
-        ip_adjoint_fail(a, s, NULL);
-        return;
-    }
-    if (o->sizes[IP_SCATTER_HAS_BASE] && wants(a, o, IP_SCATTER_BASE))
-        ip_adjoint_add(a, o->inputs[IP_SCATTER_BASE], own);
-    if (!wants(a, o, IP_SCATTER_VALUES)) return;
-    const int64_t n = o->sizes[IP_SCATTER_N], width = o->sizes[IP_SCATTER_WIDTH];
     const bool is_one = o->sizes[IP_SCATTER_ONE_VALUE] != 0;
-    const int64_t all[4] = { 1, 1, n, width };
-    const int64_t *dims = is_one ? all : values->dims;
-    if ((double)n * (double)width > INT32_MAX || ip_dims_count(s->dims) > INT32_MAX) {
-        ip_adjoint_fail(a, s, "more than 2147483647 elements");
-        return;
-    }
-    ip_expr *at[4], *wide = ip_adjoint_i32(a, width);
+    scattered out = { .all = { 1, 1, o->sizes[IP_SCATTER_N], o->sizes[IP_SCATTER_WIDTH] } };
+    ip_expr *at[4], *wide = ip_adjoint_i32(a, o->sizes[IP_SCATTER_WIDTH]);
+    const int64_t *dims = is_one ? out.all : values->dims;
     for (int d = 0; d < 4; d++)
-        at[d] = ip_x_coord(ir, d, dims[d]);
+        at[d] = ip_x_coord(a->l->ir, d, dims[d]);
+    out.dims = is_one ? NULL : values->dims;
+    out.value = is_one ? ip_adjoint_first(a, values) : ip_adjoint_load(a, values, at);
     ip_expr *number = ip_adjoint_number(a, dims, at), *column = binary(a, IP_X_MOD, number, wide);
     ip_adjoint_place(a, binary(a, IP_X_IDIV, number, wide), indices->dims, at);
     ip_expr *row = ip_adjoint_load(a, indices, at), *rows = ip_adjoint_i32(a, o->sizes[IP_SCATTER_ROWS]);
-    ip_expr *inside = binary(a, IP_X_AND, binary(a, IP_X_LE, ip_adjoint_i32(a, 0), row), binary(a, IP_X_LT, row, rows));
-    ip_expr *safe = ip_x_select(ir, inside, row, ip_adjoint_i32(a, 0));
-    ip_adjoint_place(a, binary(a, IP_X_ADD, binary(a, IP_X_MUL, safe, wide), column), s->dims, at);
-    ip_expr *x = ip_adjoint_load(a, own, at);
-    x = ip_x_select(ir, inside, x, ip_x_float(ir, x->dtype, 0));
-    ip_stage *part = ip_adjoint_stage(a, dims, x, "adjoint of values");
-    for (int k = 2; is_one && k < 4; k++)
+    out.inside = binary(a, IP_X_AND, binary(a, IP_X_LE, ip_adjoint_i32(a, 0), row), binary(a, IP_X_LT, row, rows));
+    ip_expr *safe = ip_x_select(a->l->ir, out.inside, row, ip_adjoint_i32(a, 0));
+    ip_adjoint_place(a, binary(a, IP_X_ADD, binary(a, IP_X_MUL, safe, wide), column), s->dims, out.at);
+    return out;
+}
+
+/* x for those of the values that go somewhere, 0 for the others. */
+static ip_stage *of_those(ip_adjoints *a, const scattered *to, ip_expr *condition, ip_expr *x, const char *note)
+{
+    x = ip_x_select(a->l->ir, condition, x, ip_x_float(a->l->ir, x->dtype, 0));
+    return ip_adjoint_stage(a, to->dims ? to->dims : to->all, x, note);
+}
+
+/* What each element of an extreme counts for, shared alike among those that are it: the base's and the values'. */
+static ip_stage *shares_of_extreme(ip_adjoints *a, const ip_stage *s, ip_stage *own, const scattered *to,
+                                   ip_expr **base_is, ip_expr **value_is)
+{
+    ip_ir *ir = a->l->ir;
+    const ip_opaque *o = s->opaque;
+    ip_stage *extreme = ir->stages[s->id];
+    ip_expr *one = ip_x_float(ir, own->dtype, 1), *zero = ip_x_float(ir, own->dtype, 0);
+    *value_is = binary(a, IP_X_AND, to->inside, binary(a, IP_X_EQ, to->value, ip_adjoint_load(a, extreme, to->at)));
+    ip_stage *places = ip_adjoint_stage(a, to->dims ? to->dims : to->all,
+                                        ip_x_select(ir, to->inside, ip_adjoint_number(a, s->dims, to->at),
+                                                    ip_adjoint_i32(a, (int64_t)ip_dims_count(s->dims))),
+                                        "where they go");
+    ip_stage *ones = of_those(a, to, *value_is, one, "values that are the extreme");
+    if (!places || !ones) return NULL;
+    ip_expr *n = ip_adjoint_here(a, ip_scatter_sum(a->l, s->dims, places, ones));
+    if (o->sizes[IP_SCATTER_HAS_BASE]) {
+        *base_is = binary(a, IP_X_EQ, ip_adjoint_here(a, o->inputs[IP_SCATTER_BASE]), ip_adjoint_here(a, extreme));
+        n = binary(a, IP_X_ADD, n, ip_x_select(ir, *base_is, one, zero));
+    }
+    ip_expr *g = ip_adjoint_here(a, own);
+    g = ip_x_select(ir, binary(a, IP_X_EQ, n, zero), zero, binary(a, IP_X_DIV, g, n));
+    return ip_adjoint_stage(a, s->dims, g, "shares of an extreme");
+}
+
+static void of_scatter(ip_adjoints *a, const ip_stage *s, ip_stage *own)
+{
+    const ip_opaque *o = s->opaque;
+    ip_stage *values = o->inputs[IP_SCATTER_VALUES];
+    const bool is_extreme = o->sizes[IP_SCATTER_FOLD] != IP_SCATTER_SUM;
+    const bool base_counts = o->sizes[IP_SCATTER_HAS_BASE] && wants(a, o, IP_SCATTER_BASE);
+    if ((double)o->sizes[IP_SCATTER_N] * (double)o->sizes[IP_SCATTER_WIDTH] > INT32_MAX ||
+        ip_dims_count(s->dims) > INT32_MAX) {
+        ip_adjoint_fail(a, s, "more than 2147483647 elements");
+        return;
+    }
+    if (is_extreme && !ip_dtype(o->dtype)->is_float) {
+        ip_adjoint_fail(a, s, "extremes of whole numbers");
+        return;
+    }
+    const scattered to = scattered_of(a, s);
+    ip_expr *base_is = NULL, *value_is = to.inside;
+    if (is_extreme) own = shares_of_extreme(a, s, own, &to, &base_is, &value_is);
+    if (!own) return;
+    ip_expr *g = ip_adjoint_here(a, own);
+    if (base_is) g = ip_x_select(a->l->ir, base_is, g, ip_x_float(a->l->ir, g->dtype, 0));
+    if (base_counts)
+        ip_adjoint_add(a, o->inputs[IP_SCATTER_BASE], ip_adjoint_stage(a, s->dims, g, "adjoint of a base"));
+    if (!wants(a, o, IP_SCATTER_VALUES)) return;
+    ip_stage *part = of_those(a, &to, value_is, ip_adjoint_load(a, own, to.at), "adjoint of values");
+    for (int k = 2; !to.dims && k < 4; k++)
         part = ip_adjoint_summed(a, part, k);
     ip_adjoint_add(a, values, part);
 }
@@ -197,7 +253,11 @@ void ip_adjoint_opaque(ip_adjoints *a, const ip_stage *s, ip_stage *own)
     static const struct {
         const char *name;
         void (*adjoint)(ip_adjoints *a, const ip_stage *s, ip_stage *own);
-    } rows[] = { { "fft", of_fft }, { "matmul", of_matmul }, { "sort", of_sort }, { "scatter", of_scatter } };
+    } rows[] = { { "fft", of_fft },
+                 { "matmul", of_matmul },
+                 { "sort", of_sort },
+                 { "scatter", of_scatter },
+                 { "linalg", ip_adjoint_of_linalg } };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         if (strcmp(s->opaque->kind->name, rows[k].name) == 0) {
             rows[k].adjoint(a, s, own);

@@ -125,6 +125,70 @@ imgpar_array *ip_expand_topk(const imgpar_array *call)
                                            option("axis", axis) }));
 }
 
+/* ---- several keys ---------------------------------------------------------------------------- */
+
+enum { MOST_KEYS = 8 };
+
+static bool are_keys(const imgpar_array *a) { return a->op->infer == ip_infer_keys; }
+
+/* Of the shape of the last one, so that each is compared with its neighbour. */
+imgpar_status ip_infer_keys(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type, *b = &node->inputs[1]->type;
+    char text_a[96], text_b[96];
+    node->type = *b;
+    if (a->rank == b->rank && memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE, "lexsort: keys are %s and %s; they must be of one shape",
+                   ip_shape_text(a, text_a), ip_shape_text(b, text_b));
+}
+
+static int count_keys(const imgpar_array *keys)
+{
+    int n = 1;
+    for (; are_keys(keys); keys = keys->inputs[0])
+        n++;
+    return n;
+}
+
+imgpar_status ip_infer_lexsort(imgpar_array *node, ip_error *err)
+{
+    const ip_param *descending = ip_param_get(node, "descending");
+    const int n = count_keys(node->inputs[0]), given = descending->rows * descending->cols;
+    int axis;
+    if (n > MOST_KEYS)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "lexsort: %d keys are too many; at most %d are possible", n, MOST_KEYS);
+    if (given > 1 && given != n)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "lexsort: descending has %d numbers for %d keys; one for each is needed",
+                       given, n);
+    for (int k = 0; k < given; k++)
+        if (descending->numbers[k] != 0 && descending->numbers[k] != 1)
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "lexsort: descending must be of 0 and 1, not %g",
+                           descending->numbers[k]);
+    return ip_axis_param(node, node->inputs[0]->type.rank, &axis, err);
+}
+
+/* From the key that decides last to the one that decides first: what is in order stays so among equals. */
+imgpar_array *ip_expand_lexsort(const imgpar_array *call)
+{
+    ip_making m = { .call = call };
+    const ip_param *descending = ip_param_get(call, "descending");
+    const ip_arg axis = option("axis", ip_param_number(call, "axis"));
+    const int given = descending->rows * descending->cols, n = count_keys(call->inputs[0]);
+    imgpar_array *keys[MOST_KEYS] = { NULL }, *rest = call->inputs[0], *order = NULL;
+    for (int k = n - 1; k > 0; k--, rest = rest->inputs[0])
+        keys[k] = rest->inputs[1];
+    keys[0] = rest;
+    for (int k = 0; k < n; k++) {
+        const ip_arg down = flag("descending", given && descending->numbers[given > 1 ? k : 0] != 0);
+        imgpar_array *key = keys[k];
+        if (order) key = ip_make(&m, "take_along_axis", 3, (ip_arg[]){ ip_arg_array(key), ip_arg_array(order), axis });
+        imgpar_array *by_key = ip_make(&m, "argsort", 3, (ip_arg[]){ ip_arg_array(key), axis, down });
+        order = order ? ip_make(&m, "take_along_axis", 3, (ip_arg[]){ ip_arg_array(order), ip_arg_array(by_key), axis })
+                      : by_key;
+    }
+    return ip_made(&m, order);
+}
+
 /* ---- what is not 0 ------------------------------------------------------------------------------- */
 
 /* Positions are i32. */

@@ -183,9 +183,13 @@ imgpar_array *ip_build_text(imgpar_context *ctx, const ip_op *op, imgpar_array *
 {
     ip_arg args[IP_MAX_SLOTS];
     if (op->info.takes_more && inputs && n_inputs > (size_t)op->info.n_inputs) {
+        const bool are_keys = op->info.n_inputs == 1;
+        const ip_op *pairs = are_keys ? ip_op_find(IP_KEYS) : op;
         imgpar_array *all = imgpar_array_retain(inputs[0]);
         for (size_t k = 1; k < n_inputs; k++)
-            imgpar_array_replace(&all, ip_build_text(ctx, op, (imgpar_array *[]){ all, inputs[k] }, 2, options));
+            imgpar_array_replace(
+                &all, ip_build_text(ctx, pairs, (imgpar_array *[]){ all, inputs[k] }, 2, are_keys ? NULL : options));
+        if (are_keys) imgpar_array_replace(&all, ip_build_text(ctx, op, &all, 1, options));
         return all;
     }
     if (n_inputs > IP_MAX_SLOTS) n_inputs = IP_MAX_SLOTS; /* one more than any row takes: refused below */

@@ -100,7 +100,7 @@
 #define BARE .sql_bare_name = 1
 #define ONE_NUMBER .returns_number = 1
 #define SAME_BYTES .same_bytes = 1
-#define TAKES_MORE .takes_more = 1 /* than its two arrays */
+#define TAKES_MORE .takes_more = 1 /* than its two arrays; of one: more of them, as IP_KEYS */
 /* The white of the result (imgpar_op_info.white, ops/white.h), where it is not that of the first array. */
 #define WHITE_NONE .white = "none"
 #define WHITE_ONE .white = "1"
