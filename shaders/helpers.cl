@@ -241,6 +241,18 @@ IP_APART void ip_stream(__global uchar *to, __global uchar *from, int end, int f
         *(__global uint16 *)from = *(__global const uint16 *)(from + i);
 }
 
+/* Floats that lie anywhere: compilers take vload16() apart. */
+typedef float8 __attribute__((aligned(4))) ip_any_float8;
+typedef float16 __attribute__((aligned(4))) ip_any_float16;
+
+/* Whether four columns are one twice and the next twice: src/compile/emit_lanes.c, Note [Pixels in pairs]. */
+static inline bool ip_are_pairs(__global const int *columns)
+{
+    const ulong each = 0x0000000100000001UL;
+    const ulong first = as_ulong(vload2(0, columns)), last = as_ulong(vload2(1, columns));
+    return first == (first & 0xffffffffUL) * each && last - first == each;
+}
+
 /* n bytes, at least one, will be read soon; they need not be there. */
 static inline void ip_fetch(__global const uchar *from, int n)
 {

@@ -372,13 +372,15 @@ const pin pins[] = {
       1,
       "keeps   1 row of blur: vertical pass",
       NULL },
-    { "a pixel of four channels is a vector of lanes where pixels at computed columns are blended with it",
+    { "a pixel of four channels is a vector of lanes where pixels at computed columns are blended with it; so are four "
+      "pixels of two pairs of columns",
       "rows",
       { "a = $1\nb = select(c < 3, $2 * slice($2, 3, 4, axis=2), $2)\n"
         "b + (1 - slice(b, 3, 4, axis=2)) * at(a, y / 2, x / 2, filter=linear)",
         IMGPAR_F32, 4, 61, 70, 0 },
       1,
-      "vload4(0, |select(|makes   plus by pixels at computed columns",
+      "vload4(0, |select(|makes   plus by pixels at computed columns|ip_are_pairs(|const ip_any_float8 *)|"
+      ".s33337777bbbbffff|.s0000111122223333",
       "* 4 + 1]" },
     { "a Gaussian of bytes is products of pairs in 16 bits",
       "rows",

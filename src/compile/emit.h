@@ -36,6 +36,7 @@ typedef struct ip_emit {
                         [Far angles] */
     ip_expr *lanes;   /* what the lanes of a pixel are computed for, where its rows have no room behind their ends;
                          else NULL: emit_lanes.c, Note [Pixels without room] */
+    bool in_pairs;    /* vectors hold four pixels: emit_lanes.c, Note [Pixels in pairs] */
     bool is_short;    /* the row is likely to be: its vectors are loops over their lanes */
     const int64_t *domain; /* of the stage being computed */
     int channels;          /* the same */

@@ -14,17 +14,26 @@
  * The sum of a window is a chain of operations, each of which waits for the one before, while a processor could do
  * several. So the windows of four pixels are folded in one loop over their taps. The last pixel stands in for those
  * behind the end of the row.
+ *
+ * Note [Pixels in pairs]
+ * Where a picture gets twice as wide, two pixels are made of the same ones, and the next two of those beside them. Four
+ * such pixels of four floats are one vector: its parts are read once for two pixels, and what else is computed takes a
+ * quarter of the operations. Whether columns are such is seen in their list, for each four pixels: others, as at the
+ * edge, are made one by one. Where a few were not, the rest of the row is not asked about: it grows by another factor.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-enum { BLOCK_PIXELS = 160, SIDE_BY_SIDE = 4 };
+enum { BLOCK_PIXELS = 160, SIDE_BY_SIDE = 4, PAIRED_TRIALS = 4 };
 
 /* ---- pixels as they come --------------------------------------------------------------------- */
 
+/* Of one pixel, or of IP_PAIRED. */
+static int n_lanes(const ip_emit *e) { return e->in_pairs ? IP_LANES * IP_PAIRED : IP_LANES; }
+
 static const char *lanes_type(ip_emit *e, const ip_expr *x)
 {
-    return x->dtype == IMGPAR_BOOL ? "int4" : ip_text(e->ir, "%s4", ip_cl_type(x->dtype));
+    return ip_text(e->ir, "%s%d", x->dtype == IMGPAR_BOOL ? "int" : ip_cl_type(x->dtype), n_lanes(e));
 }
 
 /* A lane of a mask is 0 or all ones. */
@@ -44,7 +53,9 @@ static const char *of_each_channel(ip_emit *e, ip_expr *x)
     const char *of[IP_LANES];
     for (int c = 0; c < IP_LANES; c++)
         of[c] = c < e->channels ? lane(e, x, ip_emit_value(e, ip_emit_of_channel(e, x, c))) : of[c - 1];
-    return ip_text(e->ir, "(%s)(%s, %s, %s, %s)", lanes_type(e, x), of[0], of[1], of[2], of[3]);
+    const char *pixel = ip_text(e->ir, "%s, %s, %s, %s", of[0], of[1], of[2], of[3]);
+    return e->in_pairs ? ip_text(e->ir, "(%s)(%s, %s, %s, %s)", lanes_type(e, x), pixel, pixel, pixel, pixel)
+                       : ip_text(e->ir, "(%s)(%s)", lanes_type(e, x), pixel);
 }
 
 static const char *declared(ip_emit *e, const ip_expr *x, const char *text)
@@ -184,10 +195,40 @@ static const char *lanes_text(ip_emit *e, const ip_expr *x, const char *const a[
     }
 }
 
+/* Four pixels, two of the one that the list says of x, two of the next. */
+static const char *pairs_text(ip_emit *e, const ip_expr *load)
+{
+    const char *pixels = ip_text(e->ir, "pixels%d", e->n_values++);
+    ip_s_add(e->ir, e->block, IP_S_LET, "float8", pixels,
+             ip_text(e->ir, "*(__global const ip_any_float8 *)(%s + (long)%s * %d)", ip_emit_row_pointer(e, load),
+                     ip_emit_load(e, load->arg[2]), IP_LANES));
+    return ip_text(e->ir, "%s.s0123012345674567", pixels);
+}
+
+/* What four pixels from x on read: a number of a list each, their own elements, or one of these for all channels. */
+static const char *pixels_text(ip_emit *e, const ip_expr *load)
+{
+    static const char *const spread_lanes[IP_LANES] = { "s000044448888cccc", "s111155559999dddd", "s22226666aaaaeeee",
+                                                        "s33337777bbbbffff" };
+    const char *name = ip_text(e->ir, "own%d", e->n_values++);
+    if (load->source->kind == IP_STAGE_TABLE) {
+        ip_s_add(
+            e->ir, e->block, IP_S_LET, "float4", name,
+            ip_text(e->ir, "as_float4(vload4(0, &P[%s + x]))", ip_emit_slot(e, IP_SLOT_TABLE, 0, load->source, NULL)));
+        return ip_text(e->ir, "%s.s0000111122223333", name);
+    }
+    if (load->arg[2]->op == IP_X_LOAD) return pairs_text(e, load);
+    const char *own =
+        ip_text(e->ir, "*(__global const ip_any_float16 *)(%s + (long)x * %d)", ip_emit_row_pointer(e, load), IP_LANES);
+    if (load->arg[3]->op != IP_X_CONST) return own;
+    ip_s_add(e->ir, e->block, IP_S_LET, "float16", name, own);
+    return ip_text(e->ir, "%s.%s", name, spread_lanes[load->arg[3]->i]);
+}
+
 /* A vector of the channels' values. */
 static const char *lanes_of(ip_emit *e, ip_expr *x)
 {
-    if (!(x->uses & IP_USES_C)) return spread(e, x, ip_emit_value(e, x));
+    if (!(x->uses & IP_USES_C) && !(e->in_pairs && x->uses & IP_USES_X)) return spread(e, x, ip_emit_value(e, x));
     if (ip_is_by_channel(x)) return of_each_channel(e, x);
     const char *name = ip_emit_name_of(e, x), *a[3] = { NULL };
     if (name) return name;
@@ -198,7 +239,8 @@ static const char *lanes_of(ip_emit *e, ip_expr *x)
     }
     for (int k = 0; k < x->n_args && x->op != IP_X_LOAD; k++)
         a[k] = lanes_of(e, x->arg[k]);
-    name = declared(e, x, x->op == IP_X_LOAD ? pixel_text(e, x) : lanes_text(e, x, a));
+    const char *load = x->op != IP_X_LOAD ? NULL : e->in_pairs ? pixels_text(e, x) : pixel_text(e, x);
+    name = declared(e, x, load ? load : lanes_text(e, x, a));
     ip_emit_name(e, x, name);
     return name;
 }
@@ -214,17 +256,68 @@ static void note_window(ip_expr *x, void *user)
     if (x->op == IP_X_WINDOW && x->uses & IP_USES_C && w->n < IP_LANE_WINDOWS) w->of[w->n++] = x;
 }
 
-/* Pixels from .. to become what x is of each of them, the first of them at made. */
-static void lanes_loop(ip_emit *e, ip_expr *x, const char *from, const char *to, const char *made)
+typedef struct paired {
+    ip_emit *e;
+    const char *test;
+} paired;
+
+/* Asks whether what a list says of four pixels from x on is two pairs. */
+static void note_list(ip_expr *x, void *user)
+{
+    paired *p = user;
+    if (x->op != IP_X_LOAD || !(x->uses & IP_USES_C) || x->arg[2]->op != IP_X_LOAD) return;
+    p->test = ip_text(p->e->ir, "%s && ip_are_pairs(&P[%s + x])", p->test,
+                      ip_emit_slot(p->e, IP_SLOT_TABLE, 0, x->arg[2]->source, NULL));
+}
+
+/* Where the pixels of a loop go: the first of them, number `from`, to `to`, in memory of that kind. */
+typedef struct destination {
+    const char *memory, *to, *from;
+} destination;
+
+static void store_pixels(ip_emit *e, ip_expr *x, const char *pixel, const destination *d)
+{
+    const char *value = lanes_of(e, x), *to = ip_text(e->ir, "%s + (%s - %s) * %d", d->to, pixel, d->from, e->channels);
+    if (e->in_pairs)
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "*(%sip_any_float16 *)(%s)", d->memory, to), value, NULL);
+    else
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "vstore4(%s, 0, %s)", value, to), NULL, NULL);
+}
+
+/* Where columns are pairs, four pixels from x on are made, and x is the last of them. Where statements are now is what
+ * is done otherwise. */
+static void make_pairs(ip_emit *e, ip_expr *x, const char *to, const char *trials, const destination *d)
+{
+    paired p = { e, ip_text(e->ir, "%s > 0 && x + %d <= %s", trials, IP_PAIRED, to) };
+    const char *pairs = ip_text(e->ir, "pairs%d", e->n_values++);
+    ip_x_walk(e->ir, x, note_list, &p);
+    ip_s_add(e->ir, e->block, IP_S_LET, "bool", pairs, p.test);
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, pairs, NULL, NULL));
+    e->in_pairs = true;
+    e->coord[2] = "x";
+    store_pixels(e, x, "x", d);
+    e->in_pairs = false;
+    ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "x += %d", IP_PAIRED - 1), NULL, NULL);
+    ip_emit_leave(e, mark);
+    ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "!%s", pairs), NULL, NULL));
+    ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s -= 1", trials), NULL, NULL);
+}
+
+/* Pixels from d->from up to `to` become what x is of each of them. */
+static void lanes_loop(ip_emit *e, ip_expr *x, const char *to, const destination *d)
 {
     windows w = { .n = 0 };
     ip_x_walk(e->ir, x, note_window, &w);
     int n = w.n > 0 ? SIDE_BY_SIDE : 1;
     const char *pixels[SIDE_BY_SIDE] = { "x" }, *sums[IP_LANE_WINDOWS][SIDE_BY_SIDE];
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", from, to);
+    const ip_site site = ip_emit_site(e);
+    const char *trials = ip_fits_pairs(&site, x) ? ip_text(e->ir, "trials%d", e->n_values++) : NULL;
+    if (trials) ip_s_add(e->ir, e->block, IP_S_VAR, "int", trials, ip_text(e->ir, "%d", PAIRED_TRIALS));
+    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", d->from, to);
     loop->d = n > 1 ? ip_text(e->ir, "%d", n) : NULL;
     ip_mark mark = ip_emit_enter(e, loop);
     ip_emit_count_uses(e, &x, 1);
+    if (trials) make_pairs(e, x, to, trials, d);
     for (int u = 1; u < n; u++) {
         pixels[u] = ip_text(e->ir, "x%d", u);
         ip_s_add(e->ir, e->block, IP_S_LET, "int", pixels[u], ip_text(e->ir, "min(x + %d, %s - 1)", u, to));
@@ -236,10 +329,7 @@ static void lanes_loop(ip_emit *e, ip_expr *x, const char *from, const char *to,
         e->coord[2] = pixels[u];
         for (int k = 0; k < w.n; k++)
             ip_emit_name(e, w.of[k], sums[k][u]);
-        const char *value = lanes_of(e, x);
-        ip_s_add(e->ir, e->block, IP_S_STORE,
-                 ip_text(e->ir, "vstore4(%s, 0, %s + (%s - %s) * %d)", value, made, pixels[u], from, e->channels), NULL,
-                 NULL);
+        store_pixels(e, x, pixels[u], d);
         ip_emit_leave(e, of_pixel);
     }
     e->coord[2] = NULL;
@@ -282,12 +372,13 @@ static void lanes_row(ip_emit *e, const ip_columns *c)
     const ip_site site = ip_emit_site(e);
     ip_expr *part = ip_lanes_part(&site, c->body);
     if (part == c->body && ip_placed_is_kept(ip_kernel_placed(e->kernel, c->stage))) {
-        lanes_loop(e, part, c->from, c->to, ip_text(e->ir, "%s + %s * %d", c->target, c->from, e->channels));
+        const char *to = ip_text(e->ir, "%s + %s * %d", c->target, c->from, e->channels);
+        lanes_loop(e, part, c->to, &(destination){ "__global ", to, c->from });
         return;
     }
     ip_mark mark = enter_blocks(e, c->from, c->to);
     const char *made = block_of(e, ip_cl_type(part->dtype), BLOCK_PIXELS * e->channels);
-    lanes_loop(e, part, "p", "p + n", made);
+    lanes_loop(e, part, "p + n", &(destination){ "", made, "p" });
     finish_block(e, c, part, made);
     ip_emit_leave(e, mark);
 }
@@ -301,7 +392,7 @@ void ip_emit_lanes_block(ip_emit *e, const ip_columns *c, int most, const ip_nam
     for (int k = 0; k < named->n; k++)
         ip_emit_name(e, named->of[k], ip_text(e->ir, "%s[x - p]", named->arrays[k]));
     e->lanes = part;
-    lanes_loop(e, part, "p", "p + n", made);
+    lanes_loop(e, part, "p + n", &(destination){ "", made, "p" });
     e->lanes = NULL;
     ip_emit_leave(e, mark);
     finish_block(e, c, part, made);

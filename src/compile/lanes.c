@@ -4,7 +4,7 @@
 #include "base/dtype.h"
 #include "compile/segments.h"
 
-enum { LEAST_CHANNELS = 3 };
+enum { LEAST_CHANNELS = 3, LEAST_PAIRED = 32 /* bytes of a vector that is worth pairs of pixels */ };
 
 typedef struct lane_check {
     const ip_site *site;
@@ -99,6 +99,52 @@ ip_expr *ip_lanes_part(const ip_site *site, ip_expr *x)
         x = inner;
     }
     return x;
+}
+
+typedef struct pairs_check {
+    bool fits, has_list;
+} pairs_check;
+
+static bool is_listed(const ip_expr *column)
+{
+    return column->op == IP_X_LOAD && column->source->kind == IP_STAGE_TABLE && ip_x_is_coord(column->arg[2], 2);
+}
+
+/* Elements of four floats at the pixel's own column or one that a list tells, and numbers of lists. */
+static bool load_fits_pairs(pairs_check *c, const ip_expr *x)
+{
+    const ip_stage *s = x->source;
+    if (s->dtype != IMGPAR_F32 || x->dtype != IMGPAR_F32) return false;
+    if (s->kind == IP_STAGE_TABLE) return is_listed(x);
+    bool is_list = is_listed(x->arg[2]) && x->uses & IP_USES_C, is_own = ip_x_is_coord(x->arg[2], 2);
+    c->has_list |= is_list;
+    return s->dims[3] == IP_LANES && x->border == IP_BORDER_NONE && (is_own || is_list) &&
+           (ip_x_is_coord(x->arg[3], 3) || x->arg[3]->op == IP_X_CONST) &&
+           !((x->arg[0]->uses | x->arg[1]->uses) & (IP_USES_X | IP_USES_C));
+}
+
+static bool check_pairs(ip_expr *x, void *user)
+{
+    pairs_check *c = user;
+    if (!(x->uses & (IP_USES_X | IP_USES_C)) || !c->fits || ip_is_by_channel(x)) return false;
+    switch (x->op) {
+    case IP_X_LOAD: c->fits = load_fits_pairs(c, x); return false;
+    case IP_X_ADD:
+    case IP_X_SUB:
+    case IP_X_MUL:
+    case IP_X_DIV:
+    case IP_X_FMA:
+    case IP_X_SELECT: c->fits = is_f32(x); break;
+    default: c->fits = false;
+    }
+    return c->fits;
+}
+
+bool ip_fits_pairs(const ip_site *site, ip_expr *part)
+{
+    pairs_check c = { .fits = site->channels == IP_LANES && site->options->tuning.vector_bytes >= LEAST_PAIRED };
+    if (c.fits) ip_x_descend(site->ir, part, check_pairs, &c);
+    return c.fits && c.has_list;
 }
 
 typedef struct step_check {

@@ -37,7 +37,7 @@ ip_expr *ip_of_channel(const ip_site *site, ip_expr *body, int c);
 
 /* The lanes of a vector that is a pixel; the steps along a row, at most, at which pixels are taken out of vectors; the
  * windows, at most, of a body that is made of lanes. */
-enum { IP_LANES = 4, IP_MOST_STEP = 6, IP_LANE_WINDOWS = 2 };
+enum { IP_LANES = 4, IP_PAIRED = 4 /* pixels: two pairs */, IP_MOST_STEP = 6, IP_LANE_WINDOWS = 2 };
 
 /* Whether a body is every n-th pixel of a row and nothing else (emit_pick.c, Note [Picks]). */
 bool ip_fits_pick(const ip_site *site, ip_expr *body, imgpar_dtype stored);
@@ -60,6 +60,8 @@ static inline bool ip_is_by_channel(const ip_expr *x) { return x->uses == IP_USE
 /* The part of such a body that is computed as lanes: the rest is made of it and of what is the same for all
  * elements. */
 ip_expr *ip_lanes_part(const ip_site *site, ip_expr *body);
+/* Whether pixels of such a part may be made in pairs (emit_lanes.c, Note [Pixels in pairs]). */
+bool ip_fits_pairs(const ip_site *site, ip_expr *part);
 /* The step of all columns that it reads (emit_lanes.c, Note [Even steps]); 0: there is none, it does not pay, or what
  * is read has other channels, a mask. */
 int64_t ip_even_step(const ip_site *site, ip_expr *body);
