@@ -78,7 +78,7 @@ static block block_of(ip_emit *e, const ip_placed *p, bool flat)
 {
     const ip_stage *s = p->stage;
     const block none = { .rows = 0 };
-    int word = ip_tile_word(e, p, flat), size = (int)ip_dtype(s->dtype)->size_bytes;
+    int word = ip_tile_word(e, p), size = (int)ip_dtype(s->dtype)->size_bytes;
     bool is_line = flat || e->channels == 1, is_kept = p->place == IP_PLACE_TILE && !p->is_stored;
     if (!is_line || e->options->checks || p->is_copy || s->kind != IP_STAGE_MAP || s->dtype == IMGPAR_F16 ||
         !(is_kept || p->place == IP_PLACE_NONE) || ip_x_has_window(e->ir, s->body))

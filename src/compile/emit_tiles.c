@@ -18,8 +18,7 @@
  * Note [Words]
  * A GPU moves 32 bits a work-item as quickly as 8. Small elements are copied from a source as whole words, which start
  * at multiples of 4 bytes of the buffer: the row's own begin is shifted into place (tiles at the edges go element by
- * element). Results of small elements are stored as whole words, too: each work-item computes those of one. (Not in
- * checked mode, which looks at every element.)
+ * element, and so does checked mode, which looks at every one). Of results emit_words.c tells.
  */
 #include "base/dtype.h"
 #include "compile/emit_fold.h"
@@ -163,60 +162,6 @@ static void compute_line(ip_emit *e, ip_tile_target t, ip_tile_range columns, bo
     ip_emit_leave(e, mark);
 }
 
-int ip_tile_word(const ip_emit *e, const ip_placed *p, bool flat)
-{
-    bool is_line = (flat || e->channels == 1) && !e->options->checks;
-    int size = (int)ip_dtype(p->stage->dtype)->size_bytes;
-    return p->place == IP_PLACE_NONE && is_line && p->stage->dtype != IMGPAR_F16 && size < 4 ? 4 / size : 1;
-}
-
-/* Element i of the row, for what is flat or has one channel. */
-static const char *line_element(ip_emit *e, const ip_stage *s, bool flat)
-{
-    e->flat = flat ? "i" : NULL;
-    e->coord[2] = flat ? NULL : "i";
-    ip_channels channels = { .n = 1, .bodies = { s->body } };
-    if (flat)
-        ip_emit_count_uses(e, channels.bodies, 1);
-    else
-        channels = ip_emit_enter_channels(e, s->body);
-    const char *value = ip_emit_value(e, channels.bodies[0]);
-    e->flat = e->coord[2] = NULL;
-    return value;
-}
-
-/* Words of the row in memory; where one is cut by the tile's edge, the elements of it that are inside. */
-static void compute_words(ip_emit *e, const ip_placed *p, bool flat, int n)
-{
-    const ip_stage *s = p->stage;
-    const char *type = ip_dtype(s->dtype)->cl;
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "from", times(e, "xa", e->channels));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "to", times(e, "xb", e->channels));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "word_start",
-             ip_text(e->ir, "from - (int)((out - %s + from) & %d)", ip_emit_buffer(e, s), n - 1));
-    ip_stmt *words = ip_s_add(e->ir, e->block, IP_S_FOR, "at", ip_text(e->ir, "word_start + lx * %d", n), "to");
-    words->d = number(e, n * e->kernel->tiling.group_width);
-    ip_mark in_words = ip_emit_enter(e, words);
-    ip_mark mark = ip_emit_enter(
-        e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "at >= from & at + %d <= to", n), NULL, NULL));
-    ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "word[%d]", n), NULL);
-    ip_mark in_word = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", number(e, n)));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "i", "at + k");
-    ip_s_add(e->ir, e->block, IP_S_STORE, "word[k]", line_element(e, s, flat), NULL);
-    ip_emit_leave(e, in_word);
-    ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "*(__global %s%d *)(out + at)", type, n),
-             ip_text(e->ir, "vload%d(0, word)", n), NULL);
-    ip_emit_leave(e, mark);
-    mark =
-        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "at < from | at + %d > to", n), NULL, NULL));
-    in_word = ip_emit_enter(
-        e, ip_s_add(e->ir, e->block, IP_S_FOR, "i", "max(at, from)", ip_text(e->ir, "min(at + %d, to)", n)));
-    ip_emit_store(e, s, "out", "i", line_element(e, s, flat));
-    ip_emit_leave(e, in_word);
-    ip_emit_leave(e, mark);
-    ip_emit_leave(e, in_words);
-}
-
 /* A copy's tile as whole words, where all of it and the last word's rest are inside the source's rows. */
 static void copy_words(ip_emit *e, const ip_placed *p)
 {
@@ -252,7 +197,7 @@ enum { WORD_REST = 8 };
 static const char *declare_in_words(ip_emit *e, const ip_placed *p)
 {
     const ip_tiling *t = &e->kernel->tiling;
-    if (!p->is_copy || e->options->checks) return NULL;
+    if (!p->is_copy || p->is_across || e->options->checks) return NULL;
     const char *left = ip_emit_tile_left(e, p->stage), *pitch = ip_emit_slot(e, IP_SLOT_PITCH, 0, p->source, NULL);
     const char *columns = ip_text(e->ir, "%s >= 0 & %s - %s + %d <= %s", left, left,
                                   times(e, ip_emit_slot(e, IP_SLOT_ORIGIN, 2, p->source, NULL), e->channels),
@@ -312,11 +257,7 @@ static void compute_rows(ip_emit *e, const ip_placed *p)
     ip_tile_target t = ip_tile_target_of(e, p, row);
     ip_emit_row_pointers(e, s->body);
     bool flat = is_flat(e, p);
-    int n = ip_tile_word(e, p, flat);
-    if (n > 1)
-        compute_words(e, p, flat, n);
-    else
-        compute_line(e, t, columns, flat);
+    if (!ip_emit_tile_words(e, p, flat)) compute_line(e, t, columns, flat);
     e->coord[0] = e->coord[1] = NULL;
     ip_emit_leave(e, in_row);
 }
@@ -357,10 +298,12 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
         ip_emit_leave(e, by_words);
         ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "!in_words", NULL, NULL));
     }
-    bool in_blocks = ip_emit_tile_blocks(e, p, is_flat(e, p));
-    if (!in_blocks && !p->is_copy && (p->pad || p->pad_rows) && !e->options->checks)
+    bool is_made = p->is_across || ip_emit_tile_blocks(e, p, is_flat(e, p));
+    if (p->is_across)
+        ip_emit_tile_across(e, p);
+    else if (!is_made && !p->is_copy && (p->pad || p->pad_rows) && !e->options->checks)
         compute_inside_or_not(e, p);
-    else if (!in_blocks)
+    else if (!is_made)
         compute_rows(e, p);
     ip_emit_leave(e, by_elements);
     if (p->place == IP_PLACE_TOTAL) ip_emit_group_fold_tile_end(e, p);

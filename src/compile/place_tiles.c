@@ -30,7 +30,8 @@
  * Note [Banks]
  * Neighbouring work-items read neighbouring elements of a row, which are in different banks, or in one word that is
  * handed to all of them. Where a row of work-items is shorter than the banks, several rows are read at once; the pitch
- * of a tile is then such that they continue each other.
+ * of a tile is then such that they continue each other. Of a tile that is filled column by column (emit_across.c, Note
+ * [Tiles across]) neighbours write pixels below each other: its pitch puts these into different banks.
  *
  * Note [When a halo pays]
  * A stage in a tile saves writing its value to memory and reading it back, and costs the halo's operations, both for
@@ -38,6 +39,7 @@
  * beyond that the chain is cut.
  */
 #include "base/dtype.h"
+#include "base/integers.h"
 #include "compile/passes.h"
 #include "compile/stmt.h"
 
@@ -71,12 +73,36 @@ static int channels_of(const ip_stage *s) { return (int)ip_stage_domain(s)[3]; }
 static int rows_of(const ip_placed *p, const ip_tiling *t) { return t->height + p->lead - p->first; }
 static int columns_of(const ip_placed *p, const ip_tiling *t) { return t->width + p->left + p->right; }
 
+/* Whether as many pixels below each other as BANKS elements are in different banks; each lies in so many words. */
+static bool is_spread(int pitch, int pixels, int words)
+{
+    uint64_t used = 0;
+    for (int k = 0; k < pixels * words; k++) {
+        const uint64_t bank = 1ull << (k / words * pitch + k % words) % BANKS;
+        if (used & bank) return false;
+        used |= bank;
+    }
+    return true;
+}
+
+/* The first from `words` on that does it, if one of BANKS does. */
+static int pitch_across(const ip_placed *p, int words)
+{
+    const int channels = channels_of(p->stage), bytes = channels * (int)ip_dtype(p->stage->dtype)->size_bytes;
+    const int words_of_pixel = (bytes + BANK_BYTES - 1) / BANK_BYTES + (bytes == 3), pixels = BANKS / channels;
+    for (int more = 0; more < BANKS; more++)
+        if (is_spread(words + more, ip_min_int(pixels, BANKS / words_of_pixel), words_of_pixel)) return words + more;
+    return words;
+}
+
 /* Elements a row: Note [Banks]. */
 static int pitch_of(const ip_placed *p, const ip_tiling *t)
 {
     int size = (int)ip_dtype(p->stage->dtype)->size_bytes;
     int words = (columns_of(p, t) * channels_of(p->stage) * size + BANK_BYTES - 1) / BANK_BYTES;
-    if (t->group_width < BANKS && t->group_height > 1 && size <= BANK_BYTES)
+    if (p->is_across)
+        words = pitch_across(p, words);
+    else if (t->group_width < BANKS && t->group_height > 1 && size <= BANK_BYTES)
         words += (t->group_width - words % BANKS + BANKS) % BANKS;
     return (size > BANK_BYTES ? words + words % 2 : words) * BANK_BYTES / size;
 }
@@ -102,12 +128,13 @@ static int64_t free_offset(const ip_kernel *k, int index, const ip_tiling *t)
     return offset;
 }
 
-/* Operations that what a tile of a source fetches would take, for all its rows: Note [Lines]. */
+/* Operations that what a tile of a source fetches would take, for all rows of the source: Note [Lines]. */
 static double fetching(const ip_placed *p, const ip_tiling *t)
 {
-    const double bytes =
-        (double)columns_of(p, t) * channels_of(p->stage) * (double)ip_dtype(p->stage->dtype)->size_bytes;
-    return p->is_copy ? (bytes - 1 + LINE) * rows_of(p, t) * OPERATIONS_PER_CACHED_BYTE : 0;
+    const int columns = p->is_across ? rows_of(p, t) : columns_of(p, t),
+              rows = p->is_across ? columns_of(p, t) : rows_of(p, t);
+    const double bytes = (double)columns * channels_of(p->stage) * (double)ip_dtype(p->stage->dtype)->size_bytes;
+    return p->is_copy ? (bytes - 1 + LINE) * rows * OPERATIONS_PER_CACHED_BYTE : 0;
 }
 
 /* Lays the tiles out and sums up the work; false: they need more than `most` bytes. */

@@ -90,6 +90,7 @@ typedef struct ip_placed {
     ip_stage *stage;
     ip_place place;
     bool is_copy;           /* rows of a source, copied so that columns outside can be read */
+    bool is_across;         /* such a copy, of columns as rows: emit_across.c */
     const ip_stage *source; /* what is copied */
     bool is_stored;         /* rows of the strip itself are written to the stage's buffer */
     int lead;               /* computed at row y + lead */
