@@ -117,7 +117,7 @@ at_most() {
 }
 
 run "local=49152 group=1024" u8 400 256 3 'boxblur($1,3)' || exit 1
-at_most lines 1.75
+at_most lines 1.35
 at_most banks 1.35
 at_most private 0
 run "local=49152 group=1024" u8 400 256 3 'median($1,3)' || exit 1

@@ -14,6 +14,9 @@ typedef struct ip_tile_range {
 /* Of a stage's tile: of those beyond the domain only as many as some reader looks at. */
 ip_tile_range ip_tile_span(ip_emit *e, const ip_placed *p, bool rows);
 
+/* The first row of those that are made of it now, as text: place_tiles.c, Note [Sliding]. */
+const char *ip_tile_first_row(ip_emit *e, const ip_placed *p);
+
 /* Where an element of a stage goes. */
 typedef struct ip_tile_target {
     const ip_placed *p;
