@@ -23,12 +23,13 @@
  * work.
  *
  * Note [Sliding]
- * Most of what tiles compute twice lies above and below them, as they are wide and low. So a group may walk down a strip
- * of tiles: of each stage it only makes the rows that are new, and keeps those that the new ones of its readers want,
- * too, which it moves up in local memory. Then halos above and below are made once a strip, of IP_STRIP_TILES or more
- * where the image has them, and a tile may be wider and lower: what remains is read in long pieces. It takes a place of
- * its own for each stage that keeps rows, two more barriers a tile, and fewer groups that can run at once; so it must
- * save some work. At the bottom of the domain, where rows beyond it are made of others above, a tile is made anew.
+ * Most of what tiles compute twice lies above and below them, as they are wide and low. So a group may walk down a
+ * strip of tiles: of each stage it only makes the rows that are new, and keeps those that the new ones of its readers
+ * want, too, which it moves up in local memory. Then halos above and below are made once a strip, of IP_STRIP_TILES
+ * or more where the image has them, and a tile may be wider and lower: what remains is read in long pieces. It takes
+ * a place of its own for each stage that keeps rows, two more barriers a tile, and fewer groups that can run at once;
+ * so it must save some work. At the bottom of the domain, where rows beyond it are made of others above, a tile is
+ * made anew.
  *
  * Note [Narrow groups]
  * A stage that reads far above and below needs so many rows that a tile as wide as the group may not fit. The group
