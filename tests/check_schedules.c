@@ -943,16 +943,42 @@ START_TEST(a_work_item_makes_one_to_four_pixels_within_every_limit)
 }
 END_TEST
 
+/* Where the rows that it keeps are too many to slide. */
 START_TEST(a_dear_halo_makes_the_group_larger_and_a_cheap_one_does_not)
 {
     imgpar_context *ctx;
     ck_assert_int_eq(imgpar_context_new("ref", &ctx), IMGPAR_OK);
-    ip_plan *dear = planned(ctx, "dilate($1, 15)", IP_SCHEDULE_TILES, &targets[0]);
+    ip_plan *dear = planned(ctx, "blur($1, 8)", IP_SCHEDULE_TILES, &targets[0]);
     ip_plan *cheap = planned(ctx, "boxblur($1, 3)", IP_SCHEDULE_TILES, &targets[0]);
     ck_assert_int_gt(dear->kernels[0].tiling.group_width * dear->kernels[0].tiling.group_height, 256);
     ck_assert_int_eq(cheap->kernels[0].tiling.group_width * cheap->kernels[0].tiling.group_height, 256);
     ip_plan_free(dear);
     ip_plan_free(cheap);
+    imgpar_context_release(ctx);
+}
+END_TEST
+
+/* Rows above and below a tile are made once a strip of tiles; rows that nothing reads above its own are not kept. */
+START_TEST(a_halo_makes_the_group_slide)
+{
+    imgpar_context *ctx;
+    ck_assert_int_eq(imgpar_context_new("ref", &ctx), IMGPAR_OK);
+    ip_plan *plan = planned(ctx, "boxblur(boxblur($1, 3), 3)", IP_SCHEDULE_TILES, &targets[0]);
+    const ip_kernel *k = &plan->kernels[0];
+    int n_kept = 0, n_grown = 0;
+    ck_assert_int_eq(plan->n_kernels, 1);
+    ck_assert(k->tiling.slides);
+    for (int i = 0; i < k->n_placed; i++) {
+        n_grown += ip_tile_grows(k, &k->placed[i]);
+        n_kept += ip_tile_rows_kept(&k->placed[i]) > 0;
+        ck_assert_int_le(ip_tile_rows_kept(&k->placed[i]), 2 * k->tiling.height);
+    }
+    ck_assert_int_gt(n_grown, n_kept);
+    ck_assert_int_gt(n_kept, 0);
+    ip_plan_free(plan);
+    plan = planned(ctx, "invert($1)", IP_SCHEDULE_TILES, &targets[0]);
+    ck_assert(!plan->kernels[0].tiling.slides);
+    ip_plan_free(plan);
     imgpar_context_release(ctx);
 }
 END_TEST
@@ -1039,6 +1065,7 @@ int main(void)
     tcase_add_test(c, a_chain_whose_halo_does_not_pay_is_cut);
     tcase_add_loop_test(c, a_work_item_makes_one_to_four_pixels_within_every_limit, 0, sizeof tiled / sizeof *tiled);
     tcase_add_test(c, a_dear_halo_makes_the_group_larger_and_a_cheap_one_does_not);
+    tcase_add_test(c, a_halo_makes_the_group_slide);
     tcase_add_test(c, a_tall_halo_makes_the_group_narrower);
     tcase_add_test(c, rows_of_a_narrow_group_are_in_different_banks);
     tcase_add_test(c, an_image_larger_than_the_devices_is_read_from_a_buffer);

@@ -117,7 +117,7 @@ at_most() {
 }
 
 run "local=49152 group=1024" u8 400 256 3 'boxblur($1,3)' || exit 1
-at_most lines 1.75
+at_most lines 1.35
 at_most banks 1.35
 at_most private 0
 run "local=49152 group=1024" u8 400 256 3 'median($1,3)' || exit 1
@@ -129,4 +129,12 @@ at_most sectors 1.4
 run "local=49152 group=1024" f32 400 256 1 'invert($1)' || exit 1
 at_most sectors 1.01
 at_most lines 1.3
+run "local=49152 group=1024" u8 400 256 3 'invert($1)' || exit 1
+at_most sectors 1.2
+run "local=49152 group=1024" u8 400 256 3 'gray($1)' || exit 1
+at_most sectors 2.6
+run "local=49152 group=1024" u8 400 256 3 'transpose($1)' || exit 1
+at_most sectors 1.3
+at_most lines 1.8
+at_most banks 1.1
 finish

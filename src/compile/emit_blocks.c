@@ -78,7 +78,7 @@ static block block_of(ip_emit *e, const ip_placed *p, bool flat)
 {
     const ip_stage *s = p->stage;
     const block none = { .rows = 0 };
-    int word = ip_tile_word(e, p, flat), size = (int)ip_dtype(s->dtype)->size_bytes;
+    int word = ip_tile_word(e, p), size = (int)ip_dtype(s->dtype)->size_bytes;
     bool is_line = flat || e->channels == 1, is_kept = p->place == IP_PLACE_TILE && !p->is_stored;
     if (!is_line || e->options->checks || p->is_copy || s->kind != IP_STAGE_MAP || s->dtype == IMGPAR_F16 ||
         !(is_kept || p->place == IP_PLACE_NONE) || ip_x_has_window(e->ir, s->body))
@@ -223,20 +223,28 @@ static void compute_cut_block(ip_emit *e, const ip_placed *p, bool flat, block b
     ip_emit_leave(e, in_row);
 }
 
+/* Blocks of the tile, or of its rows that are new. */
+static const char *count_blocks(ip_emit *e, const ip_placed *p, block b, int across)
+{
+    const int height = e->kernel->tiling.height, fewest = (height + b.rows - 1) / b.rows * across,
+              all = (height + p->lead - p->first + b.rows - 1) / b.rows * across;
+    return ip_tile_grows(e->kernel, p) ? ip_text(e->ir, "(goes_on ? %d : %d)", fewest, all) : ip_text(e->ir, "%d", all);
+}
+
 bool ip_emit_tile_blocks(ip_emit *e, const ip_placed *p, bool flat)
 {
     const block b = block_of(e, p, flat);
     if (b.rows == 0) return false;
     const ip_tiling *t = &e->kernel->tiling;
     const ip_stage *s = p->stage;
-    int rows = t->height + p->lead - p->first, columns = (t->width + p->left + p->right) * e->channels;
-    int blocks_down = (rows + b.rows - 1) / b.rows, blocks_across = (columns + b.elements - 1) / b.elements;
+    int columns = (t->width + p->left + p->right) * e->channels;
+    int blocks_across = (columns + b.elements - 1) / b.elements;
     ip_tile_range down = ip_tile_span(e, p, true), across = ip_tile_span(e, p, false);
     const char *row_edges = "", *column_edges = "";
     e->coord[0] = "z";
     e->coord[1] = "y";
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "item", ip_text(e->ir, "ly * %d + lx", t->group_width),
-                             ip_text(e->ir, "%d", blocks_down * blocks_across));
+                             count_blocks(e, p, b, blocks_across));
     loop->d = ip_text(e->ir, "%d", t->group_width * t->group_height);
     ip_mark in_block = ip_emit_enter(e, loop);
     across =
@@ -244,7 +252,7 @@ bool ip_emit_tile_blocks(ip_emit *e, const ip_placed *p, bool flat)
     /* No remainder: of a quotient and a remainder that belong together compilers make what Oclgrind cannot run. */
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "down", ip_text(e->ir, "item / %d", blocks_across));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "row0",
-             ip_text_plus(e->ir, ip_text(e->ir, "ya + %s", ip_text_times(e->ir, "down", b.rows)), p->first));
+             ip_text(e->ir, "%s + %s", ip_tile_first_row(e, p), ip_text_times(e->ir, "down", b.rows)));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "at0",
              ip_text(e->ir, "%s + %s",
                      ip_text_times(e->ir, p->left ? ip_text(e->ir, "(xa - %d)", p->left) : "xa", e->channels),

@@ -18,10 +18,10 @@
  * Note [Words]
  * A GPU moves 32 bits a work-item as quickly as 8. Small elements are copied from a source as whole words, which start
  * at multiples of 4 bytes of the buffer: the row's own begin is shifted into place (tiles at the edges go element by
- * element). Results of small elements are stored as whole words, too: each work-item computes those of one. (Not in
- * checked mode, which looks at every element.)
+ * element, and so does checked mode, which looks at every one). Of results emit_words.c tells.
  */
 #include "base/dtype.h"
+#include "base/integers.h"
 #include "compile/emit_fold.h"
 #include "compile/emit_tiles.h"
 #include "graph/array.h"
@@ -40,14 +40,21 @@ static const char *times(ip_emit *e, const char *x, int n) { return n == 1 ? x :
 
 /* ---- which rows, which columns ------------------------------------------------------------ */
 
+const char *ip_tile_first_row(ip_emit *e, const ip_placed *p)
+{
+    if (ip_tile_grows(e->kernel, p)) return ip_text(e->ir, "new_%s", ip_emit_ring(e, p->stage));
+    return ip_text_plus(e->ir, "ya", p->first);
+}
+
 ip_tile_range ip_tile_span(ip_emit *e, const ip_placed *p, bool rows)
 {
     int before = rows ? -p->first : p->left, behind = rows ? p->lead : p->right, pad = rows ? p->pad_rows : p->pad;
     const char *from = rows ? "ya" : "xa", *to = rows ? "yb" : "xb";
     if (before == 0 && behind == 0) return (ip_tile_range){ from, to };
     const char *extent = ip_emit_dim(e, p->stage, rows ? 1 : 2);
+    const char *first = rows ? ip_tile_first_row(e, p) : ip_text(e->ir, "xa - %d", before);
     return (
-        ip_tile_range){ ip_text(e->ir, "max(%s - %d, %d)", from, before, -pad),
+        ip_tile_range){ ip_text(e->ir, "max(%s, %d)", first, -pad),
                         ip_text(e->ir, pad ? "min(%s + %d, %s + %d)" : "min(%s + %d, %s)", to, behind, extent, pad) };
 }
 
@@ -163,60 +170,6 @@ static void compute_line(ip_emit *e, ip_tile_target t, ip_tile_range columns, bo
     ip_emit_leave(e, mark);
 }
 
-int ip_tile_word(const ip_emit *e, const ip_placed *p, bool flat)
-{
-    bool is_line = (flat || e->channels == 1) && !e->options->checks;
-    int size = (int)ip_dtype(p->stage->dtype)->size_bytes;
-    return p->place == IP_PLACE_NONE && is_line && p->stage->dtype != IMGPAR_F16 && size < 4 ? 4 / size : 1;
-}
-
-/* Element i of the row, for what is flat or has one channel. */
-static const char *line_element(ip_emit *e, const ip_stage *s, bool flat)
-{
-    e->flat = flat ? "i" : NULL;
-    e->coord[2] = flat ? NULL : "i";
-    ip_channels channels = { .n = 1, .bodies = { s->body } };
-    if (flat)
-        ip_emit_count_uses(e, channels.bodies, 1);
-    else
-        channels = ip_emit_enter_channels(e, s->body);
-    const char *value = ip_emit_value(e, channels.bodies[0]);
-    e->flat = e->coord[2] = NULL;
-    return value;
-}
-
-/* Words of the row in memory; where one is cut by the tile's edge, the elements of it that are inside. */
-static void compute_words(ip_emit *e, const ip_placed *p, bool flat, int n)
-{
-    const ip_stage *s = p->stage;
-    const char *type = ip_dtype(s->dtype)->cl;
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "from", times(e, "xa", e->channels));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "to", times(e, "xb", e->channels));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "word_start",
-             ip_text(e->ir, "from - (int)((out - %s + from) & %d)", ip_emit_buffer(e, s), n - 1));
-    ip_stmt *words = ip_s_add(e->ir, e->block, IP_S_FOR, "at", ip_text(e->ir, "word_start + lx * %d", n), "to");
-    words->d = number(e, n * e->kernel->tiling.group_width);
-    ip_mark in_words = ip_emit_enter(e, words);
-    ip_mark mark = ip_emit_enter(
-        e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "at >= from & at + %d <= to", n), NULL, NULL));
-    ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "word[%d]", n), NULL);
-    ip_mark in_word = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", number(e, n)));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "i", "at + k");
-    ip_s_add(e->ir, e->block, IP_S_STORE, "word[k]", line_element(e, s, flat), NULL);
-    ip_emit_leave(e, in_word);
-    ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "*(__global %s%d *)(out + at)", type, n),
-             ip_text(e->ir, "vload%d(0, word)", n), NULL);
-    ip_emit_leave(e, mark);
-    mark =
-        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "at < from | at + %d > to", n), NULL, NULL));
-    in_word = ip_emit_enter(
-        e, ip_s_add(e->ir, e->block, IP_S_FOR, "i", "max(at, from)", ip_text(e->ir, "min(at + %d, to)", n)));
-    ip_emit_store(e, s, "out", "i", line_element(e, s, flat));
-    ip_emit_leave(e, in_word);
-    ip_emit_leave(e, mark);
-    ip_emit_leave(e, in_words);
-}
-
 /* A copy's tile as whole words, where all of it and the last word's rest are inside the source's rows. */
 static void copy_words(ip_emit *e, const ip_placed *p)
 {
@@ -226,7 +179,10 @@ static void copy_words(ip_emit *e, const ip_placed *p)
         columns = t->width + p->left + p->right;
     int words = (columns * e->channels * size + 3) / 4;
     const char *buffer = ip_emit_buffer(e, from);
-    ip_mark in_rows = ip_emit_enter(e, shared_loop(e, "row", NULL, number(e, rows), "ly", t->group_height));
+    const char *known = ip_tile_grows(e->kernel, p)
+                            ? ip_text(e->ir, "(%s - %s)", ip_tile_first_row(e, p), ip_emit_tile_top(e, s))
+                            : NULL;
+    ip_mark in_rows = ip_emit_enter(e, shared_loop(e, "row", known, number(e, rows), "ly", t->group_height));
     ip_s_add(e->ir, e->block, IP_S_LET, "long", "start",
              times(e,
                    ip_text(e->ir, "(%s - %s + %s)",
@@ -252,7 +208,7 @@ enum { WORD_REST = 8 };
 static const char *declare_in_words(ip_emit *e, const ip_placed *p)
 {
     const ip_tiling *t = &e->kernel->tiling;
-    if (!p->is_copy || e->options->checks) return NULL;
+    if (!p->is_copy || p->is_across || e->options->checks) return NULL;
     const char *left = ip_emit_tile_left(e, p->stage), *pitch = ip_emit_slot(e, IP_SLOT_PITCH, 0, p->source, NULL);
     const char *columns = ip_text(e->ir, "%s >= 0 & %s - %s + %d <= %s", left, left,
                                   times(e, ip_emit_slot(e, IP_SLOT_ORIGIN, 2, p->source, NULL), e->channels),
@@ -282,7 +238,9 @@ ip_tile_target ip_tile_target_of(ip_emit *e, const ip_placed *p, const char *row
              ip_text(e->ir, "%s + (%s - %s) * %d", ip_emit_ring(e, s), row, ip_emit_tile_top(e, s), p->pitch));
     if (p->is_stored) {
         t.stored = "stored";
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "own", ip_text(e->ir, "%s >= ya & %s < yb", row, row));
+        bool slides = e->kernel->tiling.slides; /* each row of the strip is made once */
+        ip_s_add(e->ir, e->block, IP_S_LET, "int", "own",
+                 ip_text(e->ir, "%s >= %s & %s < %s", row, slides ? "strip" : "ya", row, slides ? "strip_end" : "yb"));
         ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), "stored",
                  ip_emit_buffer_row(e, s, "z", ip_text(e->ir, "(own ? %s : ya)", row)));
     }
@@ -312,11 +270,7 @@ static void compute_rows(ip_emit *e, const ip_placed *p)
     ip_tile_target t = ip_tile_target_of(e, p, row);
     ip_emit_row_pointers(e, s->body);
     bool flat = is_flat(e, p);
-    int n = ip_tile_word(e, p, flat);
-    if (n > 1)
-        compute_words(e, p, flat, n);
-    else
-        compute_line(e, t, columns, flat);
+    if (!ip_emit_tile_words(e, p, flat)) compute_line(e, t, columns, flat);
     e->coord[0] = e->coord[1] = NULL;
     ip_emit_leave(e, in_row);
 }
@@ -357,10 +311,12 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
         ip_emit_leave(e, by_words);
         ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "!in_words", NULL, NULL));
     }
-    bool in_blocks = ip_emit_tile_blocks(e, p, is_flat(e, p));
-    if (!in_blocks && !p->is_copy && (p->pad || p->pad_rows) && !e->options->checks)
+    bool is_made = p->is_across || ip_emit_tile_blocks(e, p, is_flat(e, p));
+    if (p->is_across)
+        ip_emit_tile_across(e, p);
+    else if (!is_made && !p->is_copy && (p->pad || p->pad_rows) && !e->options->checks)
         compute_inside_or_not(e, p);
-    else if (!in_blocks)
+    else if (!is_made)
         compute_rows(e, p);
     ip_emit_leave(e, by_elements);
     if (p->place == IP_PLACE_TOTAL) ip_emit_group_fold_tile_end(e, p);
@@ -395,21 +351,70 @@ static void declare_group(ip_emit *e)
             ip_s_add(e->ir, e->top, IP_S_LET, type, ip_emit_ring(e, k->placed[i].stage),
                      ip_text(e->ir, "(%s)((__local uchar *)memory + %d)", type, k->placed[i].offset));
         }
+    if (ip_kernel_walks_tiles(k))
+        ip_s_add(e->ir, e->top, IP_S_LET, "int", "lane", ip_text(e->ir, "ly * %d + lx", t->group_width));
     if (k->n_folds == 0) return;
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "lane", ip_text(e->ir, "ly * %d + lx", t->group_width));
     ip_s_add(e->ir, e->top, IP_S_LET, "long", "item",
              ip_text(e->ir, "%s + ((long)get_group_id(2) * %s + get_group_id(1)) * %s + get_group_id(0)",
                      ip_emit_slot(e, IP_SLOT_ITEMS, 1, NULL, NULL), ip_emit_slot(e, IP_SLOT_STRIP, 3, NULL, NULL),
                      ip_emit_slot(e, IP_SLOT_STRIP, 2, NULL, NULL)));
 }
 
-/* ya and yb: one tile a group; or, where there are folds, a loop over the tiles of a strip, so that groups are few. */
+/* Moves up what the last tile of the strip and this one have in common, a tile's height of it at a time, so that no row
+ * is written over before it is moved. */
+static void move_rows(ip_emit *e, int part)
+{
+    const ip_kernel *k = e->kernel;
+    const ip_tiling *t = &k->tiling;
+    for (int i = 0; i < k->n_placed; i++) {
+        const ip_placed *p = &k->placed[i];
+        const int row = p->pitch * (int)ip_dtype(p->stage->dtype)->size_bytes / 4, shift = t->height * row,
+                  first = (p->rows - p->first) * row + part * shift, last = (p->lead - p->first) * row;
+        if (ip_tile_rows_kept(p) <= part * t->height) continue;
+        const char *words = ip_text(e->ir, "((__local uint *)%s)", ip_emit_ring(e, p->stage));
+        ip_mark mark =
+            ip_emit_enter(e, shared_loop(e, "k", number(e, first), number(e, ip_min_int(first + shift, last)), "lane",
+                                         t->group_width * t->group_height));
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[k]", words),
+                 ip_text(e->ir, "%s[k + %d]", words, shift), NULL);
+        ip_emit_leave(e, mark);
+    }
+    ip_s_add(e->ir, e->block, IP_S_BARRIER, "LOCAL", NULL, NULL);
+}
+
+/* Begins the next tile of a strip: place_tiles.c, Note [Sliding]. */
+static void slide(ip_emit *e)
+{
+    const ip_kernel *k = e->kernel;
+    const ip_stage *s = k->outputs[0];
+    int most = 0, lead = 0;
+    for (int i = 0; i < k->n_placed; i++) {
+        most = ip_max_int(most, ip_tile_rows_kept(&k->placed[i]));
+        lead = ip_max_int(lead, k->placed[i].lead);
+    }
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "goes_on",
+             ip_text(e->ir, "ya > strip & yb + %d <= %s", lead, ip_emit_dim(e, s, 1)));
+    for (int i = 0; i < k->n_placed; i++) {
+        const ip_placed *p = &k->placed[i];
+        if (ip_tile_grows(k, p))
+            ip_s_add(e->ir, e->block, IP_S_LET, "int", ip_tile_first_row(e, p),
+                     ip_text(e->ir, "ya + (goes_on ? %d : %d)", p->lead, p->first));
+    }
+    ip_s_add(e->ir, e->block, IP_S_BARRIER, "LOCAL", NULL, NULL);
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "goes_on", NULL, NULL));
+    for (int part = 0; part * k->tiling.height < most; part++)
+        move_rows(e, part);
+    ip_emit_leave(e, mark);
+}
+
+/* ya and yb: one tile a group; or a loop over the tiles of a strip, where groups slide, or where there are folds, so
+ * that groups are few. */
 static void enter_tile(ip_emit *e)
 {
     const ip_kernel *k = e->kernel;
     const char *y0 = ip_emit_slot(e, IP_SLOT_REGION, 2, NULL, NULL),
                *y1 = ip_emit_slot(e, IP_SLOT_REGION, 3, NULL, NULL);
-    if (k->n_folds == 0) {
+    if (!ip_kernel_walks_tiles(k)) {
         ip_s_add(e->ir, e->block, IP_S_LET, "int", "ya",
                  ip_text(e->ir, "(int)get_group_id(1) * %d + %s", k->tiling.height, y0));
         ip_s_add(e->ir, e->block, IP_S_LET, "int", "yb", ip_text(e->ir, "min(ya + %d, %s)", k->tiling.height, y1));
@@ -430,6 +435,7 @@ static void enter_tile(ip_emit *e)
         ip_s_add(e->ir, e->block, IP_S_LET, "int", ip_emit_tile_left(e, p->stage),
                  times(e, p->left ? ip_text(e->ir, "(xa - %d)", p->left) : "xa", (int)p->stage->dims[3]));
     }
+    if (k->tiling.slides) slide(e);
 }
 
 void ip_emit_tiles(ip_emit *e)
@@ -447,7 +453,9 @@ void ip_emit_tiles(ip_emit *e)
     ip_mark outer = ip_emit_enter(e, e->top);
     enter_tile(e);
     for (int i = 0; i < k->n_placed; i++) {
-        if (has_tiles && (i > 0 || k->n_folds > 0)) /* what the stage reads is complete, what it overwrites was read */
+        if (has_tiles &&
+            (i > 0 ||
+             (k->n_folds > 0 && !k->tiling.slides))) /* what the stage reads is complete, what it overwrites was read */
             ip_s_add(e->ir, e->block, IP_S_BARRIER, "LOCAL", NULL, NULL);
         emit_stage(e, &k->placed[i]);
     }

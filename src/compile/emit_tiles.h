@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the files that print the tiles schedule: emit_tiles.c, and emit_blocks.c for what it makes in blocks. */
+/* Shared by the files that print the tiles schedule: emit_tiles.c, and emit_blocks.c and emit_words.c for what it makes
+ * in blocks and of words. */
 #ifndef IP_COMPILE_EMIT_TILES_H
 #define IP_COMPILE_EMIT_TILES_H
 
@@ -12,6 +13,9 @@ typedef struct ip_tile_range {
 
 /* Of a stage's tile: of those beyond the domain only as many as some reader looks at. */
 ip_tile_range ip_tile_span(ip_emit *e, const ip_placed *p, bool rows);
+
+/* The first row of those that are made of it now, as text: place_tiles.c, Note [Sliding]. */
+const char *ip_tile_first_row(ip_emit *e, const ip_placed *p);
 
 /* Where an element of a stage goes. */
 typedef struct ip_tile_target {
@@ -29,10 +33,16 @@ const char *ip_tile_variable(const ip_placed *p, bool flat);
 /* Computes the element, or the pixel, that the variable tells, of what the border rule makes of it, and puts it. */
 void ip_tile_element(ip_emit *e, ip_tile_target t, bool flat);
 
-/* Elements of a stage in a word: more than one only if they are stored as words: emit_tiles.c, Note [Words]. */
-int ip_tile_word(const ip_emit *e, const ip_placed *p, bool flat);
+/* Elements of a stage in a word: more than one only if it is stored to memory and they are small. */
+int ip_tile_word(const ip_emit *e, const ip_placed *p);
+/* Makes a row of what is stored to memory, `out`, as words; false, and nothing: it is made element by element
+ * (emit_words.c). */
+bool ip_emit_tile_words(ip_emit *e, const ip_placed *p, bool flat);
 
 /* Makes the stage's tile in blocks; false, and nothing: it is made element by element (emit_blocks.c). */
 bool ip_emit_tile_blocks(ip_emit *e, const ip_placed *p, bool flat);
+
+/* Makes the tile of a copy that reads across (emit_across.c). */
+void ip_emit_tile_across(ip_emit *e, const ip_placed *p);
 
 #endif

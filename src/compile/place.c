@@ -80,6 +80,21 @@ bool ip_kernel_walks_rows(const ip_kernel *kernel)
            (kernel->schedule == IP_SCHEDULE_PIXELS && kernel->n_folds > 0);
 }
 
+bool ip_kernel_walks_tiles(const ip_kernel *kernel)
+{
+    return kernel->schedule == IP_SCHEDULE_TILES && (kernel->n_folds > 0 || kernel->tiling.slides);
+}
+
+bool ip_tile_grows(const ip_kernel *kernel, const ip_placed *placed)
+{
+    return kernel->tiling.slides && placed->place == IP_PLACE_TILE && placed->lead > placed->first;
+}
+
+int ip_tile_rows_kept(const ip_placed *placed)
+{
+    return placed->place == IP_PLACE_TILE ? ip_max_int(placed->lead - placed->rows, 0) : 0;
+}
+
 bool ip_kernel_computes(const ip_kernel *kernel, const ip_stage *stage)
 {
     for (int k = 0; k < kernel->n_stages; k++)

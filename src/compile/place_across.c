@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads of the rows schedule that are copied first: those that read columns or planes where rows are wanted
- * (emit_across.c, Note [Reading across]), and those whose vectors may read beyond the end of a row (emit_lanes.c). */
+/* Loads that are copied first: those that read columns or planes where rows are wanted (emit_across.c, Note [Reading
+ * across], Note [Tiles across]), and those whose vectors may read beyond the end of a row (emit_lanes.c). */
 #include "base/dtype.h"
 #include "compile/passes.h"
 
@@ -19,16 +19,23 @@ static bool reads_whole_pixels(const ip_kernel *kernel, const ip_expr *load, con
 {
     const ip_stage *s = load->source;
     const ip_expr *c = load->arg[3];
-    if (kernel->schedule != IP_SCHEDULE_ROWS || s->kind == IP_STAGE_TABLE || ip_kernel_computes(kernel, s) ||
-        load->border != IP_BORDER_NONE)
-        return false;
+    if (s->kind == IP_STAGE_TABLE || ip_kernel_computes(kernel, s) || load->border != IP_BORDER_NONE) return false;
     bool own_channel = c->op == IP_X_COORD && c->axis == 3 && s->dims[3] == domain[3] && s->dims[3] > 0;
     return own_channel || (s->dims[3] == 1 && domain[3] == 1 && c->op == IP_X_CONST);
 }
 
+/* Wider pixels are read whole sectors at a time by any work-item: Note [Tiles across]. */
+static bool copies_across(const ip_kernel *kernel, const ip_stage *s)
+{
+    enum { SECTOR = 32 };
+    return kernel->schedule == IP_SCHEDULE_ROWS ||
+           (kernel->schedule == IP_SCHEDULE_TILES && s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes < SECTOR);
+}
+
 bool ip_reads_across(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4])
 {
-    return reads_whole_pixels(kernel, load, domain) && is_unit(ir, load->arg[1], 2) && is_unit(ir, load->arg[2], 1) &&
+    return copies_across(kernel, load->source) && reads_whole_pixels(kernel, load, domain) &&
+           is_unit(ir, load->arg[1], 2) && is_unit(ir, load->arg[2], 1) &&
            !(load->arg[0]->uses & (IP_USES_X | IP_USES_Y | IP_USES_C | IP_USES_TAP));
 }
 
@@ -36,8 +43,8 @@ bool ip_reads_deep(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, cons
 {
     bool is_turned = is_unit(ir, load->arg[0], 2) && is_unit(ir, load->arg[1], 1);
     bool is_cycled = is_unit(ir, load->arg[0], 1) && is_unit(ir, load->arg[1], 2);
-    return reads_whole_pixels(kernel, load, domain) && is_unit(ir, load->arg[2], 0) && (is_turned || is_cycled) &&
-           load->source->dims[2] > 1;
+    return kernel->schedule == IP_SCHEDULE_ROWS && reads_whole_pixels(kernel, load, domain) &&
+           is_unit(ir, load->arg[2], 0) && (is_turned || is_cycled) && load->source->dims[2] > 1;
 }
 
 /* Whether all planes read one row of it, and each plane others of its elements, as where channels become planes. */

@@ -89,7 +89,7 @@ static ip_expr *copy_across(ip_placing *p, ip_expr *load, bool is_deep)
 {
     ip_ir *ir = p->plan->ir;
     for (int k = 0; k < p->kernel->n_placed; k++)
-        if (p->kernel->placed[k].at_once && p->kernel->placed[k].stage->body == load)
+        if (p->kernel->placed[k].is_across && p->kernel->placed[k].stage->body == load)
             return ip_x_beside(ir, p->kernel->placed[k].stage, 0, IP_BORDER_NONE);
     ip_stage *s = ip_stage_new(ir, IP_STAGE_MAP, load->source->dtype, p->domain, load->source->node);
     if (!s || !ip_add_placed(p, s, true)) return load;
@@ -99,7 +99,8 @@ static ip_expr *copy_across(ip_placing *p, ip_expr *load, bool is_deep)
     s->note = "columns of the source, as rows";
     ip_placed *c = &p->kernel->placed[p->kernel->n_placed - 1];
     c->source = load->source;
-    c->at_once = ip_rows_at_once(s);
+    c->is_across = true;
+    c->at_once = ip_in_tiles(p) ? 0 : ip_rows_at_once(s);
     c->is_deep = is_deep;
     p->kernel->reads_across = true;
     if (is_deep) walk_planes(p, c->at_once);
@@ -114,7 +115,7 @@ static ip_expr *read_own_copy(ip_ir *ir, ip_expr *x, void *user)
     ip_reach reach = ip_load_reach(ir, x, p->kernel->domain);
     if (!reach.is_local || reach.x_lo != 0 || reach.x_hi != 0 || reach.y_lo != 0 || reach.y_hi != 0) return x;
     for (int k = 0; k < p->kernel->n_placed; k++)
-        if (p->kernel->placed[k].source == x->source)
+        if (p->kernel->placed[k].source == x->source && !p->kernel->placed[k].is_across)
             return ip_x_load(ir, p->kernel->placed[k].stage, x->arg, x->border, x->n_args == 5 ? x->arg[4] : NULL);
     return x;
 }

@@ -22,6 +22,15 @@
  * of two or three. Half of the device's memory is preferred, since a unit hides one group's waiting behind another's
  * work.
  *
+ * Note [Sliding]
+ * Most of what tiles compute twice lies above and below them, as they are wide and low. So a group may walk down a
+ * strip of tiles: of each stage it only makes the rows that are new, and keeps those that the new ones of its readers
+ * want, too, which it moves up in local memory. Then halos above and below are made once a strip, of IP_STRIP_TILES
+ * or more where the image has them, and a tile may be wider and lower: what remains is read in long pieces. It takes
+ * a place of its own for each stage that keeps rows, two more barriers a tile, and fewer groups that can run at once;
+ * so it must save some work. At the bottom of the domain, where rows beyond it are made of others above, a tile is
+ * made anew.
+ *
  * Note [Narrow groups]
  * A stage that reads far above and below needs so many rows that a tile as wide as the group may not fit. The group
  * then becomes narrower and higher: its rows are short pieces of memory's, but each is read for many rows of the
@@ -30,7 +39,8 @@
  * Note [Banks]
  * Neighbouring work-items read neighbouring elements of a row, which are in different banks, or in one word that is
  * handed to all of them. Where a row of work-items is shorter than the banks, several rows are read at once; the pitch
- * of a tile is then such that they continue each other.
+ * of a tile is then such that they continue each other. Of a tile that is filled column by column (emit_across.c, Note
+ * [Tiles across]) neighbours write pixels below each other: its pitch puts these into different banks.
  *
  * Note [When a halo pays]
  * A stage in a tile saves writing its value to memory and reading it back, and costs the halo's operations, both for
@@ -38,6 +48,7 @@
  * beyond that the chain is cut.
  */
 #include "base/dtype.h"
+#include "base/integers.h"
 #include "compile/passes.h"
 #include "compile/stmt.h"
 
@@ -51,12 +62,14 @@ enum {
     COPY_OPERATIONS = 4, /* what an element that is only copied costs */
     OPERATIONS_PER_BYTE = 16,
     OPERATIONS_PER_CACHED_BYTE = 4,
+    MOVE_OPERATIONS = 2,   /* what a word that is moved up costs: Note [Sliding] */
+    MOVES = 2,             /* at most, a barrier each, until all rows are where they belong */
     LINE = 128,            /* bytes */
     HISTOGRAM_BYTES = 8192 /* more copies of a histogram's table than this are not kept */
 };
 
-/* Times the work that a larger group does, which a smaller one must do for the larger one to be taken. */
-#define WORTH_A_LARGER_GROUP 1.0625
+/* Times the work that a larger group does, or one that slides, which another must do for that one to be taken. */
+#define WORTH_WAITING 1.0625
 
 typedef struct tiling_search {
     ip_plan *plan;
@@ -68,15 +81,45 @@ typedef struct tiling_search {
 
 static int channels_of(const ip_stage *s) { return (int)ip_stage_domain(s)[3]; }
 
-static int rows_of(const ip_placed *p, const ip_tiling *t) { return t->height + p->lead - p->first; }
+static int halo_of(const ip_placed *p) { return p->lead - p->first; }
+static int rows_of(const ip_placed *p, const ip_tiling *t) { return t->height + halo_of(p); }
+/* That are made for a tile, on average. */
+static double rows_made(const ip_placed *p, const ip_tiling *t)
+{
+    return t->slides ? t->height + (double)halo_of(p) / IP_STRIP_TILES : rows_of(p, t);
+}
 static int columns_of(const ip_placed *p, const ip_tiling *t) { return t->width + p->left + p->right; }
+
+/* Whether as many pixels below each other as BANKS elements are in different banks; each lies in so many words. */
+static bool is_spread(int pitch, int pixels, int words)
+{
+    uint64_t used = 0;
+    for (int k = 0; k < pixels * words; k++) {
+        const uint64_t bank = 1ull << (k / words * pitch + k % words) % BANKS;
+        if (used & bank) return false;
+        used |= bank;
+    }
+    return true;
+}
+
+/* The first from `words` on that does it, if one of BANKS does. */
+static int pitch_across(const ip_placed *p, int words)
+{
+    const int channels = channels_of(p->stage), bytes = channels * (int)ip_dtype(p->stage->dtype)->size_bytes;
+    const int words_of_pixel = (bytes + BANK_BYTES - 1) / BANK_BYTES + (bytes == 3), pixels = BANKS / channels;
+    for (int more = 0; more < BANKS; more++)
+        if (is_spread(words + more, ip_min_int(pixels, BANKS / words_of_pixel), words_of_pixel)) return words + more;
+    return words;
+}
 
 /* Elements a row: Note [Banks]. */
 static int pitch_of(const ip_placed *p, const ip_tiling *t)
 {
     int size = (int)ip_dtype(p->stage->dtype)->size_bytes;
     int words = (columns_of(p, t) * channels_of(p->stage) * size + BANK_BYTES - 1) / BANK_BYTES;
-    if (t->group_width < BANKS && t->group_height > 1 && size <= BANK_BYTES)
+    if (p->is_across)
+        words = pitch_across(p, words);
+    else if (t->group_width < BANKS && t->group_height > 1 && size <= BANK_BYTES)
         words += (t->group_width - words % BANKS + BANKS) % BANKS;
     return (size > BANK_BYTES ? words + words % 2 : words) * BANK_BYTES / size;
 }
@@ -87,13 +130,14 @@ static int64_t tile_bytes(const ip_placed *p, const ip_tiling *t)
     return (bytes + 15) / 16 * 16;
 }
 
-/* The lowest place that no tile still read by then takes. */
+/* The lowest place that no tile takes that is still read by then, or of which rows are kept: Note [Sliding]. */
 static int64_t free_offset(const ip_kernel *k, int index, const ip_tiling *t)
 {
     int64_t offset = 0, bytes = tile_bytes(&k->placed[index], t);
     for (int i = 0; i < index; i++) {
         const ip_placed *p = &k->placed[i];
-        bool lives = p->place == IP_PLACE_TILE && p->last_reader >= index;
+        bool is_kept = t->slides && ip_tile_rows_kept(p) + ip_tile_rows_kept(&k->placed[index]) > 0;
+        bool lives = p->place == IP_PLACE_TILE && (p->last_reader >= index || is_kept);
         if (lives && offset < p->offset + tile_bytes(p, t) && p->offset < offset + bytes) {
             offset = p->offset + tile_bytes(p, t);
             i = -1; /* it may have moved onto one that was looked at */
@@ -102,12 +146,28 @@ static int64_t free_offset(const ip_kernel *k, int index, const ip_tiling *t)
     return offset;
 }
 
-/* Operations that what a tile of a source fetches would take, for all its rows: Note [Lines]. */
+/* Operations that what a tile of a source fetches would take, for all rows of the source: Note [Lines]. */
 static double fetching(const ip_placed *p, const ip_tiling *t)
 {
-    const double bytes =
-        (double)columns_of(p, t) * channels_of(p->stage) * (double)ip_dtype(p->stage->dtype)->size_bytes;
-    return p->is_copy ? (bytes - 1 + LINE) * rows_of(p, t) * OPERATIONS_PER_CACHED_BYTE : 0;
+    const double columns = p->is_across ? rows_made(p, t) : columns_of(p, t),
+                 rows = p->is_across ? columns_of(p, t) : rows_made(p, t),
+                 bytes = columns * channels_of(p->stage) * (double)ip_dtype(p->stage->dtype)->size_bytes;
+    return p->is_copy ? (bytes - 1 + LINE) * rows * OPERATIONS_PER_CACHED_BYTE : 0;
+}
+
+static double moving(const ip_placed *p, const ip_tiling *t)
+{
+    if (!t->slides) return 0;
+    const double bytes = (double)pitch_of(p, t) * (double)ip_dtype(p->stage->dtype)->size_bytes;
+    return bytes / BANK_BYTES * ip_tile_rows_kept(p) * MOVE_OPERATIONS;
+}
+
+static int most_kept(const ip_kernel *k)
+{
+    int rows = 0;
+    for (int i = 0; i < k->n_placed; i++)
+        rows = ip_max_int(rows, ip_tile_rows_kept(&k->placed[i]));
+    return rows;
 }
 
 /* Lays the tiles out and sums up the work; false: they need more than `most` bytes. */
@@ -116,9 +176,10 @@ static bool lay_out(const tiling_search *s, ip_tiling *t, uint64_t most)
     ip_kernel *k = s->kernel;
     double area = (double)t->width * t->height, work = 0, own_work = 0, fetched = 0;
     int64_t bytes = 0;
+    if (t->slides && most_kept(k) > MOVES * t->height) return false;
     for (int i = 0; i < k->n_placed; i++) {
         ip_placed *p = &k->placed[i];
-        work += s->cost[i] * columns_of(p, t) * rows_of(p, t) / area;
+        work += (s->cost[i] * columns_of(p, t) * rows_made(p, t) + moving(p, t)) / area;
         own_work += s->cost[i];
         fetched += fetching(p, t) / area;
         if (p->place != IP_PLACE_TILE) continue;
@@ -184,15 +245,27 @@ static bool search_pixels(const tiling_search *s, ip_tiling t, uint64_t most, ip
     return found;
 }
 
+/* Likewise, where groups slide, which may be as wide as they have work-items: Note [Sliding]. */
+static void search_sliding(const tiling_search *s, ip_tiling t, uint64_t most, ip_tiling *best)
+{
+    ip_tiling sliding = { .cost = INFINITY }, other;
+    t.slides = true;
+    for (; t.group_height >= 1; t.group_width *= 2, t.group_height /= 2)
+        if (search_pixels(s, t, most, &other) && other.cost < sliding.cost * 0.999) sliding = other;
+    if (sliding.cost * WORTH_WAITING < best->cost) *best = sliding;
+}
+
 /* Likewise, of all groups that begin with t's: Note [Pixels a work-item]. */
 static bool search_groups(const tiling_search *s, ip_tiling t, uint64_t most, ip_tiling *best)
 {
+    const ip_tiling first = t;
     ip_tiling larger;
     bool found = search_pixels(s, t, most, best);
     while (found && t.group_height > 1 && t.group_width * t.group_height * 2 <= s->target->most_items) {
         t.group_height *= 2;
-        if (search_pixels(s, t, most, &larger) && larger.cost * WORTH_A_LARGER_GROUP < best->cost) *best = larger;
+        if (search_pixels(s, t, most, &larger) && larger.cost * WORTH_WAITING < best->cost) *best = larger;
     }
+    if (found && first.group_height > 1) search_sliding(s, first, most, best);
     return found;
 }
 
@@ -234,6 +307,7 @@ bool ip_place_tiles(ip_plan *plan, ip_kernel *kernel, const ip_target *target, c
         return false;
     }
     lay_out(&s, &best, target->local_bytes);
+    best.slides = best.slides && most_kept(kernel) > 0;
     for (int i = 0; i < kernel->n_placed; i++)
         if (kernel->placed[i].stage->kind == IP_STAGE_HISTOGRAM) kernel->placed[i].offset += best.bytes - s.fixed_bytes;
     kernel->tiling = best;

@@ -90,6 +90,7 @@ typedef struct ip_placed {
     ip_stage *stage;
     ip_place place;
     bool is_copy;           /* rows of a source, copied so that columns outside can be read */
+    bool is_across;         /* such a copy, of columns as rows: emit_across.c */
     const ip_stage *source; /* what is copied */
     bool is_stored;         /* rows of the strip itself are written to the stage's buffer */
     int lead;               /* computed at row y + lead */
@@ -145,11 +146,15 @@ typedef struct ip_row_ahead {
 } ip_row_ahead;
 enum { IP_MOST_AHEAD = 6 };
 
+/* Tiles of a strip that a work-group slides down, at least, where the image has them: place_tiles.c, Note [Sliding] */
+enum { IP_STRIP_TILES = 4 };
+
 /* What a work-group of the tiles schedule makes at a time. */
 typedef struct ip_tiling {
     int width, height;             /* pixels of the result */
     int group_width, group_height; /* work-items; their product is a power of two */
     int bytes;                     /* local memory */
+    bool slides;                   /* down a strip of them: place_tiles.c, Note [Sliding] */
     /* operations a pixel of the result takes; those among them that neighbouring tiles do too; with what it fetches */
     double work, halo_work, cost;
 } ip_tiling;
@@ -385,6 +390,12 @@ bool ip_placed_is_kept(const ip_placed *placed);
 int ip_placed_before(const ip_placed *placed);
 /* The kernel uses the rows schedule, or pixels and computes folds, and is no recurrence: work-items walk strips. */
 bool ip_kernel_walks_rows(const ip_kernel *kernel);
+/* A work-group walks a strip of tiles: folds, and tiles that slide. */
+bool ip_kernel_walks_tiles(const ip_kernel *kernel);
+/* Of the stage's tile only new rows are made, where that is not a strip's first. */
+bool ip_tile_grows(const ip_kernel *kernel, const ip_placed *placed);
+/* Rows of it above the new ones that the next tile reads, if the kernel's slide. */
+int ip_tile_rows_kept(const ip_placed *placed);
 /* How the kernel samples an input; NULL: it reads a buffer. */
 const ip_texture *ip_kernel_texture(const ip_kernel *kernel, const ip_stage *stage);
 /* Whether stage is one of the kernel's outputs. */

@@ -280,7 +280,7 @@ static void divide_rows(ip_launching *l)
         d->streams = d->streams && (!k->scratch[i].is_line || may_stream(l, &k->scratch[i]));
 }
 
-/* A work-group a tile. Folds: a work-group a strip of tiles, as many groups as keep the device busy. */
+/* A work-group a tile; or, where groups walk tiles, a strip of them, as many groups as keep the device busy. */
 static void divide_tiles(ip_launching *l)
 {
     const ip_tiling *t = &l->kernel->tiling;
@@ -289,10 +289,11 @@ static void divide_tiles(ip_launching *l)
     int64_t tiles_y = ip_ceil_div(r->y1 - r->y0, t->height), tiles_each = 1;
     d->items_x = (int)ip_ceil_div(r->x1 - r->x0, t->width);
     d->items_z = (int)(r->z1 - r->z0);
-    if (l->kernel->n_folds > 0) {
+    if (ip_kernel_walks_tiles(l->kernel)) {
         int64_t items = (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch;
         int64_t groups = ip_ceil_div(GROUPS_AHEAD * items, (int64_t)t->group_width * t->group_height);
-        tiles_each = ip_clamp(ip_ceil_div(tiles_y * d->items_x * d->items_z, groups), 1, tiles_y > 0 ? tiles_y : 1);
+        int64_t least = t->slides ? IP_STRIP_TILES : 1, most = ip_max(tiles_y, 1);
+        tiles_each = ip_clamp(ip_ceil_div(tiles_y * d->items_x * d->items_z, groups), ip_min(least, most), most);
     }
     d->strip_rows = (int)(tiles_each * t->height);
     d->strip_columns = t->width;
