@@ -26,7 +26,7 @@
  * reads as well (reductions, histograms and images of one source in one pass, folds along an axis level by level),
  * under 3 and 4, and starts a kernel of its own else.
  *
- * Siblings of one turn come together first (Note [Turns]).
+ * Siblings of one depth come together first (Note [Depths]).
  *
  * Neither may make a circle: a kernel never needs its own results by way of another one. Reductions and histograms have
  * no readers in their kernel, since all of their input must be seen first. Opaque stages (ir/opaque.h) are kernels of
@@ -63,7 +63,7 @@ typedef struct fusing {
     /* family[id]: a set of stage ids, of what the stage reads, directly or not; and itself */
     uint64_t **family;
     size_t family_words;
-    int *turn; /* by stage id: Note [Turns] */
+    int *depth; /* by stage id: Note [Depths] */
     ip_stage *visiting;
 } fusing;
 
@@ -104,19 +104,19 @@ static void note_source(ip_expr *load, void *user)
 
 /* ---- families ------------------------------------------------------------------------- */
 
-static void note_turn(fusing *f, const ip_stage *p)
+static void note_depth(fusing *f, const ip_stage *p)
 {
     const ip_stage *reader = f->visiting;
     const bool is_there = p->kind == IP_STAGE_SOURCE || p->kind == IP_STAGE_TABLE,
                must_end = !is_there && (p->kind != IP_STAGE_MAP || !same_size(p->dims, ip_stage_domain(reader)));
-    f->turn[reader->id] = ip_max_int(f->turn[reader->id], f->turn[p->id] + must_end);
+    f->depth[reader->id] = ip_max_int(f->depth[reader->id], f->depth[p->id] + must_end);
 }
 
 static void join_family(ip_expr *load, void *user)
 {
     fusing *f = user;
     const ip_stage *p = load->source, *reader = f->visiting;
-    note_turn(f, p);
+    note_depth(f, p);
     if (p->kind == IP_STAGE_TABLE) return;
     for (size_t w = 0; w < f->family_words; w++)
         f->family[reader->id][w] |= f->family[p->id][w];
@@ -130,15 +130,15 @@ static void find_families(fusing *f)
     f->family_words = (n + 63) / 64;
     f->family = ip_ir_alloc(ir, n + 1, sizeof *f->family);
     uint64_t *bits = ip_ir_alloc(ir, n * f->family_words + 1, sizeof *bits);
-    f->turn = ip_ir_alloc(ir, n + 1, sizeof *f->turn);
-    if (!f->family || !bits || !f->turn) return;
+    f->depth = ip_ir_alloc(ir, n + 1, sizeof *f->depth);
+    if (!f->family || !bits || !f->depth) return;
     for (size_t id = 0; id < n; id++) {
         f->family[id] = bits + id * f->family_words;
         f->family[id][id / 64] |= 1ull << id % 64;
         f->visiting = ir->stages[id];
         const ip_opaque *o = f->visiting->opaque;
         for (int k = 0; o && k < o->n_inputs; k++)
-            note_turn(f, o->inputs[k]);
+            note_depth(f, o->inputs[k]);
         if (ip_stage_computes(f->visiting)) ip_stage_each_load(ir, f->visiting, join_family, f);
     }
 }
@@ -158,27 +158,27 @@ static bool is_sibling(const fusing *f, const ip_kernel *kernel, const ip_stage 
 }
 
 /*
- * Note [Turns]
- * A stage's turn is how many kernels at least have to end before its own, one behind the other: those of folds and
- * of stages of another size that it needs. Siblings of one turn come together first. To join a kernel of another turn
- * makes one of both wait, so it must not take the place of a stage of the sooner turn that the later one waits for,
+ * Note [Depths]
+ * A stage's depth is how many kernels at least have to end before its own, one behind the other: those of folds and
+ * of stages of another size that it needs. Siblings of one depth come together first. To join a kernel of another depth
+ * makes one of both wait, so it must not take the place of a stage of the smaller depth that the later one waits for,
  * and that could have joined the sooner one: the extremes of argmin, argmax and a minimum are one kernel, the
  * positions the next, in whatever order they are written.
  */
-static int turn_of(const fusing *f, const ip_kernel *kernel)
+static int depth_of(const fusing *f, const ip_kernel *kernel)
 {
-    int turn = 0;
+    int depth = 0;
     for (int k = 0; k < kernel->n_stages; k++)
-        turn = ip_max_int(turn, f->turn[kernel->stages[k]->id]);
-    return turn;
+        depth = ip_max_int(depth, f->depth[kernel->stages[k]->id]);
+    return depth;
 }
 
-/* Whether `later` waits for a stage before `end` of this turn, of the size of `sooner` and its sibling. */
-static bool waits_for_sibling(const fusing *f, const ip_stage *later, const ip_stage *sooner, int turn, int end)
+/* Whether `later` waits for a stage before `end` at this depth, of the size of `sooner` and its sibling. */
+static bool waits_for_sibling(const fusing *f, const ip_stage *later, const ip_stage *sooner, int depth, int end)
 {
     for (int id = 0; id < end; id++) {
         const ip_stage *t = f->plan->ir->stages[id];
-        if (id != later->id && f->turn[id] == turn && f->family[later->id][id / 64] >> id % 64 & 1 &&
+        if (id != later->id && f->depth[id] == depth && f->family[later->id][id / 64] >> id % 64 & 1 &&
             ip_stage_computes(t) && same_size(ip_stage_domain(t), ip_stage_domain(sooner)) &&
             are_related(f, id, sooner->id))
             return true;
@@ -189,11 +189,11 @@ static bool waits_for_sibling(const fusing *f, const ip_stage *later, const ip_s
 /* Whether s would take the place of a stage that is yet to come; they come in falling order. */
 static bool takes_a_place(const fusing *f, const ip_kernel *kernel, const ip_stage *s)
 {
-    const int turn = turn_of(f, kernel), own = f->turn[s->id];
+    const int depth = depth_of(f, kernel), own = f->depth[s->id];
     bool takes = false;
-    for (int k = 0; k < kernel->n_outputs && turn != own && !takes; k++) {
+    for (int k = 0; k < kernel->n_outputs && depth != own && !takes; k++) {
         const ip_stage *o = kernel->outputs[k];
-        takes = own > turn ? waits_for_sibling(f, s, o, turn, s->id) : waits_for_sibling(f, o, s, own, s->id);
+        takes = own > depth ? waits_for_sibling(f, s, o, depth, s->id) : waits_for_sibling(f, o, s, own, s->id);
     }
     return takes;
 }
@@ -364,8 +364,8 @@ static int join_reader(fusing *f, ip_stage *p, const char **why)
     return -1;
 }
 
-/* A kernel of the turn of s, or of another one, beside which s may be computed, or -1. */
-static int join_sibling_of(fusing *f, ip_stage *s, bool in_turn)
+/* A kernel of the depth of s, or of another one, beside which s may be computed, or -1. */
+static int join_sibling_of(fusing *f, ip_stage *s, bool at_depth)
 {
     int n_tried = 0;
     for (int k = f->plan->n_kernels - 1; k >= 0 && n_tried < SIBLINGS_TRIED; k--) {
@@ -373,7 +373,7 @@ static int join_sibling_of(fusing *f, ip_stage *s, bool in_turn)
         const char *why;
         if (kernel->schedule != f->schedule || kernel->is_scan || is_full(f, kernel, s) ||
             !same_size(ip_stage_domain(s), kernel->domain) || !is_sibling(f, kernel, s) ||
-            (turn_of(f, kernel) == f->turn[s->id]) != in_turn || takes_a_place(f, kernel, s))
+            (depth_of(f, kernel) == f->depth[s->id]) != at_depth || takes_a_place(f, kernel, s))
             continue;
         n_tried++;
         if (!ip_grouping_is_read_by(&f->groups, s, k) && !ip_grouping_needs_through_others(&f->groups, k, s) &&
