@@ -462,6 +462,39 @@ START_TEST(mistakes_are_told)
 }
 END_TEST
 
+/* Numbers of 8 and of 16 bits that are added or compared as they are. */
+#define MET(OP, A, B, DEPTH) \
+    OP ": white is " A " and " B "; numbers are taken as they are, and depth(b, " DEPTH ") brings b to the first"
+static const struct {
+    const char *text, *warning;
+} meetings[] = {
+    { "$1 * 0.5 + $3 * 0.5", MET("+", "255", "65535", "8") },
+    { "$3 - $1", MET("-", "65535", "255", "16") },
+    { "invert(absdiff($1, $3))", MET("absdiff", "255", "65535", "8") },
+    { "mean($1 != $3)", MET("!=", "255", "65535", "8") },
+    { "iterate($3, 40, p -> (p + $1) / 2)", MET("+", "65535", "255", "16") },
+    { "min($1, $3)", MET("min", "255", "65535", "8") },
+    { "$1 + depth($3, 8)", "" },
+    { "$1 + ($3 > 60)", "" },
+    { "$1 * ($3 / 65535)", "" },
+    { "blend($1, $3, 0.5)", "" },
+    { "maximum($1, $3)", "" },
+    { "$3 - mean($3)", "" },
+};
+
+static void note_warning(void *user, const char *text) { snprintf(user, 400, "%s", text); }
+
+START_TEST(numbers_on_two_scales_give_a_warning)
+{
+    char warning[400] = "";
+    imgpar_options options = { .struct_size = sizeof options, .on_warning = note_warning, .user = warning };
+    imgpar_array *a = apply(meetings[_i].text);
+    ck_assert_msg(imgpar_array_eval(a, &options) == IMGPAR_OK, "%s", imgpar_array_message(a));
+    imgpar_array_release(a);
+    ck_assert_str_eq(warning, meetings[_i].warning);
+}
+END_TEST
+
 /* A graph written as text and read again has the same white. */
 START_TEST(graphs_written_as_text_keep_white)
 {
@@ -497,6 +530,7 @@ int main(void)
     tcase_add_test(tc, normalize_stretches_to_white);
     tcase_add_loop_test(tc, saving_scales_by_white, 0, (int)(sizeof files / sizeof *files));
     tcase_add_loop_test(tc, mistakes_are_told, 0, (int)(sizeof wrong / sizeof *wrong));
+    tcase_add_loop_test(tc, numbers_on_two_scales_give_a_warning, 0, (int)(sizeof meetings / sizeof *meetings));
     tcase_add_test(tc, graphs_written_as_text_keep_white);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

@@ -773,7 +773,7 @@ START_TEST(every_written_row_is_tested)
         "estimate_affine estimate_similarity estimate_homography transform_points inliers warp_by "
         /* check_written_features */
         "canny match_template phase_correlation register fast ms_ssim histogram2d mutual_information "
-        "percentiles optical_flow "
+        "nanpercentile percentiles optical_flow "
         /* check_written_transforms */
         "dct idct dct2 idct2 haar ihaar daubechies4 idaubechies4 ";
     for (size_t k = 0; k < imgpar_op_count(); k++) {

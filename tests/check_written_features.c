@@ -559,6 +559,11 @@ static const struct {
       "numbers([1 0]) * sum(cast(canny(a, high=50) != canny(a, 50, 50), i32))",
       "[0 0]" }, /* the threshold that is given holds */
     { "percentiles(numbers([3 1 2 0 0]) / numbers([1 1 1 0 0]), numbers([0 50 100]))", "[1 3 nan]" },
+    { "nanpercentile(numbers([3 1 2 0 0]) / numbers([1 1 1 0 0]), 50)", "2" },
+    { "nanpercentile(numbers([3 1 2 9 0], dtype=f64) / numbers([1 1 1 1 0]), 50)", "2.5" },
+    { "nanpercentile(numbers([3 0; 0 1]) / numbers([1 0; 0 1]), 100)", "3" },
+    { "nanpercentile(numbers([0 0]) / numbers([0 0]), 50)", "nan" },
+    { "nanpercentile(numbers([7 5 9], dtype=u8), 0)", "5" },
     { "percentiles(select(numbers([1 2 3 0 0]) == 0, inf, numbers([1 2 3 0 0])), numbers([25 50 75]))", "[2 3 inf]" },
     { "match_template(numbers([1 2 3; 4 5 6; 7 8 9]), numbers([1 2; 4 5]), sqdiff)", "[0 4; 36 64]" },
     { "p = numbers([1 2 0 4 5; 1 1 1 1 1])\nmatch_template(select(p == 0, nan, p), numbers([1 2; 1 1]), ccorr)",

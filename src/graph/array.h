@@ -38,6 +38,12 @@ typedef struct ip_range {
     double lo, hi;
 } ip_range;
 
+/* Pictures that meet in a node, in numbers that do not mean the same. */
+typedef enum ip_mixture {
+    IP_MIXES_PROFILES = 1, /* their profiles differ */
+    IP_MIXES_WHITES = 2    /* their whites do, in a row that takes numbers as they are (IP_OP_ALIKE) */
+} ip_mixture;
+
 /* A parameter of a node. Exactly the members of its kind are meaningful. */
 typedef struct ip_param {
     int input;       /* >= 0: the number is this input, a one-element array; else -1 */
@@ -110,7 +116,7 @@ struct imgpar_array {
     ip_metadata *metadata; /* what is written with it where it is a picture; NULL: nothing */
     unsigned promises;     /* 1 << border, of the promises below it and its own: ir/expr.h, Note [Promises] */
     bool is_from_file;     /* some of its pixels were decoded: without a profile they are taken for sRGB */
-    bool profiles_differ;  /* pictures of different profiles meet in it, or below it */
+    unsigned mixes;        /* ip_mixture, of it or of what is below it */
     ip_loop *loop;         /* op "iterate"; param 0 is the projection; else NULL */
     uint64_t hash;         /* of op, params and the inputs' hashes: equal nodes are equal in it */
 
@@ -149,9 +155,9 @@ void ip_array_inherit(imgpar_array *a);
 /* What is written with a: NULL where a is no picture. Borrowed. */
 const ip_metadata *ip_array_metadata(const imgpar_array *a);
 enum { IP_WARNING_BYTES = 512 };
-/* "blend: profiles differ: ..." into buf of so many bytes, if pictures of different profiles meet in a or below it; ""
- * if not. */
-char *ip_profile_warning(const imgpar_array *a, char *buf);
+/* The warning of a or, first, of what is below it into buf, of IP_WARNING_BYTES: "blend: profiles differ: ..."; ""
+ * where there is none. */
+char *ip_mixture_warning(const imgpar_array *a, ip_mixture mixture, char *buf);
 /* What a loop or a function is made over: nothing but a value that an evaluation gives it. */
 bool ip_array_is_placeholder(const imgpar_array *a);
 /* The same in all that evaluations depend on but inputs and elements: row, parameters, type, range, loop; metadata may

@@ -2,7 +2,8 @@
 /*
  * What a picture's file tells beside its pixels goes with the picture through every operation: a node has the metadata
  * of one of its inputs. Profiles convert nothing: where pictures of different profiles meet, numbers stay as they are
- * under the profile that is handed on, and the node remembers it for a warning.
+ * under the profile that is handed on. Nor does white: operators take numbers as they are. Both are mistakes more often
+ * than not, so that nodes remember them for warnings.
  */
 #include "graph/array.h"
 
@@ -66,13 +67,30 @@ static const imgpar_array *differing(const imgpar_array *a)
     return next && differs(a, next) ? next : NULL;
 }
 
-/* The first of what a is made of that has the flag; NULL: none. */
-static const imgpar_array *below(const imgpar_array *a)
+/* The white that a number of a is measured by; 0: none, or a mask's, which takes part everywhere. */
+static double scale_of(const imgpar_array *a) { return a->type.is_mask ? 0 : a->type.white; }
+
+/* The white of the first input that has one, and that of an input which has another; false: they are alike. Those from
+ * 0 to 1 are weights as often as pictures. */
+static bool whites_differ(const imgpar_array *a, double whites[2])
+{
+    whites[0] = 0;
+    for (int k = 0; k < a->n_inputs && a->op && a->op->flags & IP_OP_ALIKE; k++) {
+        whites[1] = scale_of(a->inputs[k]);
+        if (whites[1] <= 1) continue;
+        if (whites[0] > 0 && whites[0] != whites[1]) return true;
+        whites[0] = whites[1];
+    }
+    return false;
+}
+
+/* The first of what a is made of that mixes so; NULL: none. */
+static const imgpar_array *below(const imgpar_array *a, ip_mixture mixture)
 {
     for (int k = 0; k < a->n_inputs; k++)
-        if (a->inputs[k]->profiles_differ) return a->inputs[k];
+        if (a->inputs[k]->mixes & mixture) return a->inputs[k];
     for (int k = 0; a->loop && k < a->loop->n_carried; k++)
-        if (a->loop->next[k]->profiles_differ) return a->loop->next[k];
+        if (a->loop->next[k]->mixes & mixture) return a->loop->next[k];
     return NULL;
 }
 
@@ -82,7 +100,9 @@ void ip_array_inherit(imgpar_array *a)
     for (int k = 0; k < a->n_inputs; k++)
         a->is_from_file = a->is_from_file || a->inputs[k]->is_from_file;
     if (giver && !a->metadata) a->metadata = ip_metadata_retain(giver->metadata);
-    a->profiles_differ = below(a) || differing(a);
+    double whites[2];
+    if (below(a, IP_MIXES_PROFILES) || differing(a)) a->mixes |= IP_MIXES_PROFILES;
+    if (below(a, IP_MIXES_WHITES) || whites_differ(a, whites)) a->mixes |= IP_MIXES_WHITES;
 }
 
 const ip_metadata *ip_array_metadata(const imgpar_array *a)
@@ -90,17 +110,35 @@ const ip_metadata *ip_array_metadata(const imgpar_array *a)
     return a->type.space == IMGPAR_SPACE_DATA ? NULL : a->metadata;
 }
 
-char *ip_profile_warning(const imgpar_array *a, char *buf)
+/* What is written of the node a. */
+static void warn_of_profiles(const imgpar_array *a, char *buf)
 {
     char kept[96], other[96];
-    buf[0] = '\0';
-    if (!a->profiles_differ) return buf;
-    for (const imgpar_array *deeper; (deeper = below(a)) != NULL;)
-        a = deeper;
     ip_metadata_colour_name(a->metadata, kept);
     ip_metadata_colour_name(differing(a)->metadata, other);
     snprintf(buf, IP_WARNING_BYTES,
              "%s: profiles differ: %s and %s; numbers are not converted, and the result is tagged as %s",
              a->op->info.name, kept, other, kept);
+}
+
+static void warn_of_whites(const imgpar_array *a, char *buf)
+{
+    double whites[2];
+    if (!whites_differ(a, whites)) return;
+    snprintf(buf, IP_WARNING_BYTES,
+             "%s: white is %.17g and %.17g; numbers are taken as they are, and depth(b, %d) brings b to the first",
+             a->op->symbol ? a->op->symbol : a->op->info.name, whites[0], whites[1], whites[0] > 255 ? 16 : 8);
+}
+
+char *ip_mixture_warning(const imgpar_array *a, ip_mixture mixture, char *buf)
+{
+    buf[0] = '\0';
+    if (!(a->mixes & mixture)) return buf;
+    for (const imgpar_array *deeper; (deeper = below(a, mixture)) != NULL;)
+        a = deeper;
+    if (mixture == IP_MIXES_PROFILES)
+        warn_of_profiles(a, buf);
+    else
+        warn_of_whites(a, buf);
     return buf;
 }

@@ -26,7 +26,8 @@ enum {
     /* linear in each of its inputs that may be complex64: made of the parts (ops/complex_linear.c) */
     IP_OP_LINEAR = 64,
     IP_OP_BRANCH = 128, /* input 0 tells which of the others is the value; where it is one number: run/branches.c */
-    IP_OP_APART = 256   /* has kernels of its own (ir/opaque.h): what it computes is in memory, whoever reads it */
+    IP_OP_APART = 256,  /* has kernels of its own (ir/opaque.h): what it computes is in memory, whoever reads it */
+    IP_OP_ALIKE = 512 /* adds, subtracts or compares its inputs, which are to be on one scale: graph/inherit.c warns */
 };
 /* What info.takes_complex is. */
 #define IP_OP_TAKES_COMPLEX(flags) (((flags) & (IP_OP_COMPLEX | IP_OP_LINEAR)) != 0)

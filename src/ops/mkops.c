@@ -444,6 +444,9 @@ static void print_white(void)
         "format has\n"
         "them, a smaller one in 8; bits= and range= say otherwise. Data is saved as its numbers stand.\n"
         "cast() keeps numbers and white, set_white() the numbers; depth() changes dtype, numbers and white together.\n"
+        "Sums, differences and comparisons take numbers as they are: where pictures of 8 and of 16 bits meet in one "
+        "there is a\n"
+        "warning, and depth(b, 8) brings the one to the other.\n"
         ".PP\nWhat white the results of operations have:\n");
     for (size_t rule = 0; rule < sizeof white_rules / sizeof *white_rules; rule++) {
         const char *word = white_rules[rule].word;

@@ -648,11 +648,13 @@ imgpar_status ip_evaluate_step(imgpar_context *ctx, ip_step *step, const imgpar_
     return evaluate(ctx, &q, values, err);
 }
 
-static void warn_of_profiles(imgpar_array *const *arrays, size_t n, const imgpar_options *options)
+static void warn_of_mixtures(imgpar_array *const *arrays, size_t n, const imgpar_options *options)
 {
+    static const ip_mixture all[] = { IP_MIXES_PROFILES, IP_MIXES_WHITES };
     char text[IP_WARNING_BYTES];
-    for (size_t k = 0; k < n && options && options->on_warning; k++)
-        if (*ip_profile_warning(arrays[k], text)) options->on_warning(options->user, text);
+    if (!options || !options->on_warning) return;
+    for (size_t k = 0; k < n * 2; k++)
+        if (*ip_mixture_warning(arrays[k / 2], all[k % 2], text)) options->on_warning(options->user, text);
 }
 
 imgpar_status ip_evaluate_decided(imgpar_context *ctx, imgpar_array *const *arrays, size_t n,
@@ -671,7 +673,7 @@ imgpar_status ip_evaluate_decided(imgpar_context *ctx, imgpar_array *const *arra
 imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size_t n, const imgpar_options *options,
                           ip_computing by, ip_value **values, ip_error *err)
 {
-    warn_of_profiles(arrays, n, options);
+    warn_of_mixtures(arrays, n, options);
     return ip_evaluate_decided(ctx, arrays, n, options, by, NULL, values, err);
 }
 
@@ -699,7 +701,7 @@ static imgpar_status fetch(imgpar_context *ctx, const imgpar_array *a, ip_value 
 imgpar_status ip_evaluate_rows(imgpar_context *ctx, imgpar_array *a, const imgpar_options *options, ip_row_taker *taker,
                                ip_value **value, ip_error *err)
 {
-    warn_of_profiles(&a, 1, options);
+    warn_of_mixtures(&a, 1, options);
     ip_request q = { .arrays = &a, .n = 1, .options = options, .taker = taker, .may_interpret = true };
     return evaluate(ctx, &q, value, err);
 }
@@ -717,7 +719,7 @@ imgpar_status ip_evaluate_into(imgpar_context *ctx, imgpar_array *a, void *dst, 
     imgpar_status st = ip_turn_begin(&ctx->turns, options, &turn, err);
     if (st) return st;
     ip_value *value = q.use_ref ? NULL : ip_array_pin(a);
-    if (!value) warn_of_profiles(&a, 1, options);
+    if (!value) warn_of_mixtures(&a, 1, options);
     if (!value) st = evaluate(ctx, &q, &value, err);
     if (!st) st = fetch(ctx, a, value, dst, options, err);
     ip_value_release(value);
