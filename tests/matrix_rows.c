@@ -57,6 +57,7 @@ const matrix_row matrix_rows[] = {
     { "sort", NULL, "a", ALL, 1, "3124", NULL, .fill = FILL_ANY },
     { "sort", "descending=true", "a", "f32 u8 i16", 0, "43", NULL, .fill = FILL_ANY },
     { "argsort", NULL, "a", ALL, 0, "4123", NULL, .fill = FILL_SMALL },
+    { "lexsort", NULL, "ab", "u8 f32 i16 f64", 0, "4123", NULL, .fill = FILL_SMALL },
     { "matmul", NULL, "ak", "f32 i32 i64 u8 u16 i16 i8 f16 bool u32 f64 u64", 1, "3124", NULL, .fill = FILL_SMALL },
     /* filters */
     { "boxblur", "size=3", "a", SMALL, 2, "3124", NULL, .fill = FILL_ANY, .has_border = true },
