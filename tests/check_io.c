@@ -781,6 +781,7 @@ static const struct {
     FOREIGN("<?xml version=\"1.0\"?><svg/>", "an XML text, perhaps an SVG,"),
     FOREIGN("\x1f\x8b\x08\0", "compressed by gzip"),
     FOREIGN("PK\3\4\x14\0", "a ZIP, perhaps an NPZ,"),
+    FOREIGN("imgpar deferred image, from", "a deferred image of SQL, which png() finishes,"),
     { "YUV4MPEG2 W2", 12,
       "x: cannot read it: it is a video, which imgpar-run reads: imgpar-run -e '... $1 ...' FILE.y4m" },
 };

@@ -225,6 +225,9 @@ expect_run "floats that look white" 0 "" \
 expect_run "integers that look white" 0 "" \
     "imgpar-run: warning: save: r.png: all values are above the largest level, which looks white; range=65535 makes 65535 white" \
     -e 'full([4 4], 300, dtype=i32)' -o r.png
+expect_run "integers beyond 16 bits" 0 "" \
+    "imgpar-run: warning: save: r.png: all values are above the largest level, which looks white; normalize() goes from the least to the largest" \
+    -e 'arange(70000, 70016) + zeros([4 16], dtype=i32)' -o r.png
 for dtype in f32 i32; do
     expect_run "values that are negative, $dtype" 0 "" \
         "imgpar-run: warning: save: r.png: no value is above 0, and some are below, which looks black; npy keeps them" \

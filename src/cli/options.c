@@ -290,7 +290,8 @@ int check_format(const char *output, const char *format)
     else if (strcmp(output, "-") == 0)
         complain("-o - needs a format: --format=png, jpeg, npy or pnm");
     else if (stat(output, &found) == 0 && S_ISDIR(found.st_mode))
-        complain("-o %s is a folder; of files -o '%s/{name}.png' names what is written there", output, output);
+        complain("-o %s is a folder; of files -o '%s%s{name}.png' names what is written there", output, output,
+                 output[strlen(output) - 1] == '/' ? "" : "/");
     else if (is_video_name(output))
         complain("-o %s: Y4M is written of one video: Y4M or PNM on standard input, or a file of Y4M", output);
     else

@@ -95,6 +95,7 @@ static const struct {
     { "an XML text, perhaps an SVG,", 0, "<?xml", 5 },
     { "compressed by gzip", 0, "\x1f\x8b", 2 },
     { "a ZIP, perhaps an NPZ,", 0, "PK\3\4", 4 },
+    { "a deferred image of SQL, which png() finishes,", 0, "imgpar deferred image", 21 },
 };
 
 static bool is_foreign(const ip_source *s, size_t k)
@@ -236,6 +237,7 @@ void ip_look_at(ip_looker *l, const void *elements, size_t size_bytes)
         const double v = ip_load_number(l->dtype, (const char *)elements + at);
         l->any_low |= !(v > l->least);
         l->any_high |= v > l->most;
+        l->any_far |= v > 65535;
         l->is_above_0 |= v > 0;
         l->is_below_0 |= v < 0;
         l->is_fine = (v > l->least && v <= l->most) || (l->any_low && l->any_high);
@@ -245,7 +247,7 @@ void ip_look_at(ip_looker *l, const void *elements, size_t size_bytes)
 ip_look ip_look_told(const ip_looker *l)
 {
     if (l->is_fine) return IP_LOOKS_FINE;
-    if (l->any_high) return IP_LOOKS_WHITE;
+    if (l->any_high) return l->any_far ? IP_LOOKS_BEYOND : IP_LOOKS_WHITE;
     if (l->is_above_0) return ip_dtype(l->dtype)->is_float ? IP_LOOKS_BLACK : IP_LOOKS_FINE;
     return l->is_below_0 ? IP_LOOKS_NEGATIVE : IP_LOOKS_FINE;
 }

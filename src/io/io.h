@@ -213,16 +213,18 @@ imgpar_status ip_io_check_exact(const ip_pixels *pixels, ip_format format, const
 /* Is any PNG of them, without settings, read as the same pixels? */
 bool ip_io_png_tells_all(const ip_pixels *pixels);
 /* What a picture looks like that has no range= and no white of 1 or less. WHITE: it has no white, and all values are
- * above the largest level. BLACK: floats, some above 0 and none above 1. NEGATIVE: some below 0 and none above. */
-typedef enum ip_look { IP_LOOKS_FINE, IP_LOOKS_BLACK, IP_LOOKS_WHITE, IP_LOOKS_NEGATIVE } ip_look;
+ * above the largest level; BEYOND: some of them above that of 16 bits. BLACK: floats, some above 0 and none above 1.
+ * NEGATIVE: some below 0 and none above. */
+typedef enum ip_look { IP_LOOKS_FINE, IP_LOOKS_BLACK, IP_LOOKS_WHITE, IP_LOOKS_BEYOND, IP_LOOKS_NEGATIVE } ip_look;
 imgpar_status ip_io_look(const ip_pixels *pixels, ip_format format, const char *settings, const ip_poll *poll,
                          ip_look *look, ip_error *err);
 /* The same of elements that come in pieces; pixels has none. */
 typedef struct ip_looker {
     imgpar_dtype dtype;
-    bool is_fine;       /* seen enough, or there is nothing to be seen */
-    double least, most; /* what is above least can be told from black, what is above most is white */
-    bool any_low, any_high, is_above_0, is_below_0; /* low: what looks black, high: above the largest level */
+    bool is_fine;                    /* seen enough, or there is nothing to be seen */
+    double least, most;              /* what is above least can be told from black, what is above most is white */
+    bool any_low, any_high, any_far; /* what looks black; above the largest level; above that of 16 bits */
+    bool is_above_0, is_below_0;
 } ip_looker;
 imgpar_status ip_look_begin(const ip_pixels *pixels, ip_format format, const char *settings, ip_looker *looker,
                             ip_error *err);

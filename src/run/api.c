@@ -208,6 +208,8 @@ static void warn_of_look(ip_look look, const char *path, const imgpar_options *o
     static const char *const texts[] = {
         [IP_LOOKS_BLACK] = "no value is above 1, which looks black; range=1 makes 1 white",
         [IP_LOOKS_WHITE] = "all values are above the largest level, which looks white; range=65535 makes 65535 white",
+        [IP_LOOKS_BEYOND] =
+            "all values are above the largest level, which looks white; normalize() goes from the least to the largest",
         [IP_LOOKS_NEGATIVE] = "no value is above 0, and some are below, which looks black; npy keeps them",
     };
     ip_str text = IP_STR_INIT;
