@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -494,21 +495,40 @@ END_TEST
 
 enum { N_THREADS = 4, N_TIMES = 8 };
 
+static bool sorts(imgpar_array *a, const imgpar_options *options)
+{
+    float least = NAN;
+    imgpar_array *work = imgpar_apply(ctx, "minval(sort($1) * 2)", &a, 1);
+    const imgpar_status st = imgpar_array_read_with(work, &least, sizeof least, options);
+    imgpar_array_release(work);
+    return !st && least == -40;
+}
+
+/* A poll that evaluates, too, now and then. */
+static int sort_meanwhile(void *user, double done)
+{
+    static atomic_int calls;
+    (void)done;
+    return atomic_fetch_add(&calls, 1) % 16 == 0 && !sorts(user, NULL);
+}
+
 /* A line that is sorted, again and again: there is memory for one thread at a time. */
 static void *sort_again(void *user)
 {
-    imgpar_array *a = user;
-    for (int k = 0; k < N_TIMES; k++) {
-        float least = NAN;
-        imgpar_array *work = imgpar_apply(ctx, "minval(sort($1) * 2)", &a, 1);
-        const imgpar_status st = imgpar_array_read(work, &least, sizeof least);
-        imgpar_array_release(work);
-        if (st || least != -40) return user;
-    }
+    for (int k = 0; k < N_TIMES; k++)
+        if (!sorts(user, NULL)) return user;
     return NULL;
 }
 
-START_TEST(threads_wait_for_the_memory_of_others)
+static void *sort_again_and_poll(void *user)
+{
+    const imgpar_options options = { .struct_size = sizeof options, .poll = sort_meanwhile, .user = user };
+    for (int k = 0; k < N_TIMES; k++)
+        if (!sorts(user, &options)) return user;
+    return NULL;
+}
+
+START_TEST(threads_wait_for_the_memory_of_others) /* _i: with polls that evaluate, which may fall back */
 {
     pthread_t threads[N_THREADS];
     const int64_t n_line = N;
@@ -519,13 +539,13 @@ START_TEST(threads_wait_for_the_memory_of_others)
     ck_assert_ptr_null(sort_again(a));
     ck_assert_uint_eq(counted().fallbacks, 0);
     for (int k = 0; k < N_THREADS; k++)
-        ck_assert_int_eq(pthread_create(&threads[k], NULL, sort_again, a), 0);
+        ck_assert_int_eq(pthread_create(&threads[k], NULL, _i ? sort_again_and_poll : sort_again, a), 0);
     for (int k = 0; k < N_THREADS; k++) {
         void *failed = a;
         ck_assert_int_eq(pthread_join(threads[k], &failed), 0);
         ck_assert_msg(!failed, "%s", imgpar_array_message(a));
     }
-    ck_assert_uint_eq(counted().fallbacks, 0);
+    if (_i == 0) ck_assert_uint_eq(counted().fallbacks, 0);
     imgpar_array_release(a);
 }
 END_TEST
@@ -606,7 +626,7 @@ int main(void)
     tcase_add_test(c, what_is_asked_for_twice_is_computed_once);
     tcase_add_test(c, a_line_longer_than_the_device_is_sorted_by_the_interpreter);
     tcase_add_test(c, what_no_cut_makes_small_enough_is_told);
-    tcase_add_test(c, threads_wait_for_the_memory_of_others);
+    tcase_add_loop_test(c, threads_wait_for_the_memory_of_others, 0, 2);
     tcase_add_loop_test(c, any_call_may_fail_kernel_by_kernel, 0, 2);
     tcase_add_test(c, a_poll_stops_it);
     suite_add_tcase(suite, c);

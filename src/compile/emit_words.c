@@ -12,8 +12,6 @@
 #include "base/dtype.h"
 #include "compile/emit_tiles.h"
 
-#include <string.h>
-
 enum {
     WORD = 4,               /* bytes */
     MOST_WORDS = 4,         /* that a work-item has of a source at a time */
@@ -25,7 +23,7 @@ enum {
 typedef struct source {
     const ip_expr *load;
     const char *name;
-    int each; /* elements a turn */
+    int each; /* elements an iteration */
 } source;
 
 /* What a work-item makes at a time: so many elements of the flat row, or pixels. */
@@ -33,7 +31,7 @@ typedef struct words {
     ip_emit *e;
     const ip_placed *p;
     bool flat;
-    int n, each; /* turns; elements a turn */
+    int n, each; /* iterations, 2 or 4; elements an iteration */
     ip_expr *bodies[IP_WRITTEN_CHANNELS];
     source sources[MOST_SOURCES];
     int n_sources;
@@ -65,6 +63,17 @@ static bool is_of_own_place(const words *w, const ip_expr *load)
            load->border == IP_BORDER_NONE && !varies && fits && ip_x_is_coord(load->arg[2], 2);
 }
 
+/* The row that the load reads, if it is noted. */
+static const source *source_of(const words *w, const ip_expr *load)
+{
+    for (int k = 0; k < w->n_sources; k++) {
+        const ip_expr *of = w->sources[k].load;
+        if (of->source == load->source && of->arg[0] == load->arg[0] && of->arg[1] == load->arg[1])
+            return &w->sources[k];
+    }
+    return NULL;
+}
+
 static void note_source(ip_expr *load, void *user)
 {
     words *w = user;
@@ -72,14 +81,12 @@ static void note_source(ip_expr *load, void *user)
     const ip_stage *s = load->source;
     const int each = w->flat ? 1 : (int)s->dims[3], bytes = w->n * each * size_of(s);
     if (s->dtype == IMGPAR_F16 || size_of(s) >= WORD || bytes % WORD != 0 || bytes > MOST_WORDS * WORD) return;
-    const char *row = ip_emit_row_pointer(w->e, load);
-    for (int k = 0; k < w->n_sources; k++)
-        if (w->sources[k].load->source == s && strcmp(ip_emit_row_pointer(w->e, w->sources[k].load), row) == 0) return;
+    if (source_of(w, load)) return;
     w->sources[w->n_sources] = (source){ load, ip_text(w->e->ir, "in%d", w->n_sources), each };
     w->n_sources++;
 }
 
-/* Elements of the rows for all turns into arrays, which are registers: all their indices are numbers. */
+/* Elements of the rows for all iterations into arrays, which are registers: all their indices are numbers. */
 static void read_words(const words *w)
 {
     ip_emit *e = w->e;
@@ -108,31 +115,27 @@ static void read_words(const words *w)
     }
 }
 
-typedef struct turn {
+typedef struct iteration {
     const words *w;
     int k;
-} turn;
+} iteration;
 
-/* In this turn the load is called by the element that was read. */
+/* In this iteration the load is called by the element that was read. */
 static void name_load(ip_expr *load, void *user)
 {
-    const turn *t = user;
+    const iteration *t = user;
     const words *w = t->w;
     if (load->op != IP_X_LOAD || !is_of_own_place(w, load)) return;
-    for (int k = 0; k < w->n_sources; k++) {
-        const source *from = &w->sources[k];
-        if (from->load->source != load->source || from->load->arg[0] != load->arg[0] ||
-            from->load->arg[1] != load->arg[1])
-            continue;
-        const int index = t->k * from->each + (w->flat ? 0 : (int)load->arg[3]->i);
-        ip_emit_name(w->e, load, ip_text(w->e->ir, "%s[%d]", from->name, index));
-    }
+    const source *from = source_of(w, load);
+    if (!from) return;
+    const int index = t->k * from->each + (w->flat ? 0 : (int)load->arg[3]->i);
+    ip_emit_name(w->e, load, ip_text(w->e->ir, "%s[%d]", from->name, index));
 }
 
 /* ---- what is made ----------------------------------------------------------------------------------- */
 
 /* The element, or the pixel, i: as word[at] and what follows it. */
-static void make_turn(const words *w, const char *at)
+static void make_iteration(const words *w, const char *at)
 {
     ip_emit *e = w->e;
     e->flat = w->flat ? "i" : NULL;
@@ -144,8 +147,8 @@ static void make_turn(const words *w, const char *at)
     e->flat = e->coord[2] = NULL;
 }
 
-/* All turns, one behind the other, where that is little; else in a loop, which reads element by element. */
-static void make_turns(words *w)
+/* All iterations, one behind the other, where that is little; else in a loop, which reads element by element. */
+static void make_iterations(words *w)
 {
     ip_emit *e = w->e;
     int64_t cost = 0;
@@ -155,7 +158,7 @@ static void make_turns(words *w)
     if (!are_written_out) {
         ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", number(e, w->n)));
         ip_s_add(e->ir, e->block, IP_S_LET, "int", "i", "at + k");
-        make_turn(w, ip_text_times(e->ir, "k", w->each));
+        make_iteration(w, ip_text_times(e->ir, "k", w->each));
         ip_emit_leave(e, mark);
         return;
     }
@@ -163,19 +166,20 @@ static void make_turns(words *w)
         ip_x_walk(e->ir, w->bodies[c], note_source, w);
     read_words(w);
     for (int k = 0; k < w->n; k++) {
-        turn t = { w, k };
+        iteration t = { w, k };
         ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
         ip_s_add(e->ir, e->block, IP_S_LET, "int", "i", ip_text_plus(e->ir, "at", k));
         for (int c = 0; c < w->each; c++)
             ip_x_walk(e->ir, w->bodies[c], name_load, &t);
-        make_turn(w, number(e, k * w->each));
+        make_iteration(w, number(e, k * w->each));
         ip_emit_leave(e, mark);
     }
 }
 
-/* Turn `from` or one of those before it with which a word begins, if one does: so many times the elements of a turn,
- * an odd number, is 0 by the same turns, as such a number is its own inverse. */
-static const char *first_turn(const words *w)
+/* Where the first word of the row begins: at iteration `from` or up to n - 1 before it. An iteration has `each` elements,
+ * an odd number, and n is 2 or 4: then each * each is 1 modulo n, so that going back (offset * each) modulo n iterations
+ * goes back the elements by which `from` lies behind a word's begin. (An even number begins at words or never does.) */
+static const char *first_iteration(const words *w)
 {
     ip_emit *e = w->e;
     const char *offset =
@@ -200,7 +204,7 @@ bool ip_emit_tile_words(ip_emit *e, const ip_placed *p, bool flat)
     const char *type = ip_dtype(s->dtype)->cl;
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "from", ip_text_times(e->ir, "xa", edge));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "to", ip_text_times(e->ir, "xb", edge));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "word_start", first_turn(&w));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "word_start", first_iteration(&w));
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "at", ip_text(e->ir, "word_start + lx * %d", n), "to");
     loop->d = number(e, n * e->kernel->tiling.group_width);
     ip_mark in_words = ip_emit_enter(e, loop);
@@ -211,7 +215,7 @@ bool ip_emit_tile_words(ip_emit *e, const ip_placed *p, bool flat)
                          : ip_text(e->ir, " & ((out - %s + at * %d) & %d) == 0", ip_emit_buffer(e, s), w.each, n - 1)));
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "is_whole", NULL, NULL));
     ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "word[%d]", elements), NULL);
-    make_turns(&w);
+    make_iterations(&w);
     for (int k = 0; k < elements / n; k++)
         ip_s_add(e->ir, e->block, IP_S_STORE,
                  ip_text(e->ir, "*(__global %s%d *)(out + %s)", type, n,

@@ -15,7 +15,7 @@
  *   3. p has one reader, or computing it again costs less than keeping it (COST operations), and it does not keep less
  *      than what it is made of, as a level of a pyramid does. Several readers that went into one stage are one reader,
  *      so the pass has rounds; stages that nobody reads are none.
- * So it is where short rows of p are folded by its one reader, column by column.
+ * Rule 3 is waived where the one reader of p folds short rows of it, column by column (is_used_up()).
  * The other way round a pointwise stage that reads a recurrence at its own place, as its only reader, becomes that
  * recurrence with another finish. Expressions stay below MAX_SIZE, and the reads in them below MAX_LOADS, so that
  * compile time stays linear in the graph.

@@ -19,7 +19,7 @@
  *
  * Note [Local memory]
  * A stage's tile lives from its own computation to that of its last reader, so a chain of any length needs the memory
- * of two or three. Half of the device's memory is preferred, since a unit hides one group's waiting behind another's
+ * of two or three, unless tiles slide. Half of the device's memory is preferred, since a unit hides one group's waiting behind another's
  * work.
  *
  * Note [Sliding]
@@ -68,7 +68,7 @@ enum {
     HISTOGRAM_BYTES = 8192 /* more copies of a histogram's table than this are not kept */
 };
 
-/* Times the work that a larger group does, or one that slides, which another must do for that one to be taken. */
+/* A larger group, or one that slides, is taken only where it divides the work by at least so much. */
 #define WORTH_WAITING 1.0625
 
 typedef struct tiling_search {

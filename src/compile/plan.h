@@ -83,6 +83,10 @@ typedef struct ip_segment {
 /* What a row of a mask is: place_spread.c, Note [Masks]. */
 typedef enum ip_mask_state { IP_MASK_CLEAR, IP_MASK_SET, IP_MASK_MIXED, IP_N_MASK_STATES } ip_mask_state;
 
+/* Elements of a row: columns are counted in int on the device, where a strip or tile may begin before its row's end and
+ * end behind it. */
+enum { IP_LONGEST_ROW = INT32_MAX - (1 << 24) };
+
 /* A stage within a kernel of the rows or the tiles schedule. Rows are relative to the output row y being made (or to
  * the row that is made at its pace), or to the first and the last row of the tile: it is computed from first rows
  * before it to lead rows behind it. */
@@ -95,7 +99,7 @@ typedef struct ip_placed {
     bool is_stored;         /* rows of the strip itself are written to the stage's buffer */
     int lead;               /* computed at row y + lead */
     int first;              /* the lowest row ever needed: y + first */
-    int rows;               /* ring: rows kept */
+    int rows;               /* ring: rows kept; tile that slides: the lowest row that is read, y + rows */
     /* ring: rows that are made together, aligned to as many: emit_across.c, Note [Reading across]; 0: one */
     int at_once;
     bool is_deep; /* these are the same row of as many planes */

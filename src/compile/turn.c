@@ -32,7 +32,9 @@ typedef struct turning {
 
 static bool is_narrow(const int64_t dims[4])
 {
-    return dims[0] == 1 && dims[1] >= LEAST_ROWS && dims[2] * dims[3] <= MOST_COLUMNS && (dims[2] == 1 || dims[3] == 1);
+    const int64_t columns = dims[2] * dims[3];
+    return dims[0] == 1 && dims[1] >= LEAST_ROWS && columns <= MOST_COLUMNS &&
+           dims[1] <= IP_LONGEST_ROW / MOST_COLUMNS && (dims[2] == 1 || dims[3] == 1);
 }
 
 static void note_own_loop(ip_expr *x, void *user)
@@ -41,7 +43,7 @@ static void note_own_loop(ip_expr *x, void *user)
         x->op == IP_X_WINDOW || x->op == IP_X_LOOP || x->op == IP_X_TAP || x->op == IP_X_STATE || x->op == IP_X_BORDER;
 }
 
-/* Not what may have to be read from its file row by row, since it is large. */
+/* A large file is not: strips read it a few rows at a time, which of one row would be all of it at once. */
 static bool is_held(const ip_stage *s)
 {
     const ip_source *from = s->node ? s->node->source : NULL;
@@ -82,7 +84,8 @@ static void settle_inputs(turning *t, const ip_opaque *o)
     }
 }
 
-/* What is only cut stays. */
+/* A stage that nobody reads as a whole stays: where readers only cut rows out, cutting pixels out of one row wins
+ * nothing. */
 static void settle_cut(turning *t, const ip_stage *s)
 {
     if (!t->turns[s->id] || t->is_whole[s->id] || ip_stage_folds(s)) return;
@@ -131,7 +134,7 @@ static void put_parts(turning *t, ip_stage *s)
     const bool turns = t->turns[s->id];
     ip_expr **parts[] = { &s->body, &s->least_place, &s->init, &s->combine, &s->finish };
     t->reader = s;
-    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) /* the last three count no elements of a fold */
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) /* a fold's last three have no coordinates of elements */
         if (*parts[k]) *parts[k] = ip_x_map(t->ir, *parts[k], turns && k < 2 ? put_turned : put_load, t);
 }
 

@@ -125,7 +125,8 @@ static inline double ip_dims_count(const int64_t dims[4])
 }
 /* the extents of what body is computed for: `over` of those, else `dims` */
 const int64_t *ip_stage_domain(const ip_stage *stage);
-/* An earlier stage that computes the same as the last one, which then goes; else that one. For MAP and REDUCE. */
+/* Common subexpressions: where an earlier stage computes the same as the last one that was added, the last one is
+ * removed and the earlier one returned; else the last one. Nothing may read the last one yet. For MAP and REDUCE. */
 ip_stage *ip_stage_once(ip_ir *ir, ip_stage *last);
 /* Moves a stage that was made later to place: before what shall read it. */
 void ip_stage_move(ip_ir *ir, ip_stage *stage, int place);

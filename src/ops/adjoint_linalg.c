@@ -179,8 +179,10 @@ static void of_input(ip_adjoints *a, ip_stage *s, ip_stage *own, int input)
         ip_fail(a->l->err, result->status, "grad: %s", result->message);
     else
         part = in_dims(a, stage_of(&g, result), o->inputs[input]->dims);
-    for (int k = first; k < a->l->ir->n_stages; k++) /* whose own nodes go */
+    for (int k = first; k < a->l->ir->n_stages; k++) { /* whose own nodes go */
         a->l->ir->stages[k]->node = a->l->node;
+        a->l->ir->stages[k]->n_absorbed = 0;
+    }
     if (part) ip_adjoint_add(a, o->inputs[input], part);
     imgpar_array_release(result);
     for (int k = 0; k < n_arrays; k++)

@@ -339,12 +339,10 @@ static imgpar_status launch_phase(void *user, const char *suffix, const size_t g
     return st;
 }
 
-/* Columns are counted in int on the device, where a strip or tile may begin before its row's end and end behind it. */
 static imgpar_status check_row(const ip_kernel *k, const int64_t dims[4], ip_error *err)
 {
-    enum { LONGEST_ROW = INT32_MAX - (1 << 24) };
     int64_t n = dims[2] * dims[3];
-    if (n <= LONGEST_ROW) return IMGPAR_OK;
+    if (n <= IP_LONGEST_ROW) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_LIMIT, "%s: a row of %lld elements is too long for this device", k->ops, (long long)n);
 }
 

@@ -66,18 +66,20 @@ void ip_turn_end(ip_turn *turn)
 imgpar_status ip_turn_alone(const ip_turns *turns, const imgpar_options *options, ip_error *err)
 {
     ip_turn *turn = current;
-    if (!turn || turn->turns != turns || turn->is_alone) return IMGPAR_E_DEVICE_MEMORY;
+    if (!turn || turn->turns != turns || turn->is_alone || turn->is_waiting) return IMGPAR_E_DEVICE_MEMORY;
     ip_turns *t = turn->turns;
     imgpar_status st = IMGPAR_OK;
     pthread_mutex_lock(&t->lock);
     if (!turn->has_met_others && t->n_begun == turn->begun) {
         st = IMGPAR_E_DEVICE_MEMORY;
     } else {
+        turn->is_waiting = true;
         t->n_running--;
         t->n_waiting++;
         pthread_cond_broadcast(&t->changed);
         while (!st && (t->n_running > 0 || t->is_one_alone))
             st = wait_a_little(t, options, err);
+        turn->is_waiting = false;
         t->n_waiting--;
         t->n_running++;
         if (!st) turn->is_alone = t->is_one_alone = true;

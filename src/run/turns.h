@@ -8,7 +8,8 @@
  * evaluation holds it as a reader until its result is where the caller wants it (a turn). One that ran out of memory
  * while others ran gives its turn back, waits until it can hold the lock as the writer (it is alone), and begins again.
  * A waiting writer stops new readers. A thread that has a turn joins it when it evaluates again: steps of loops do, and
- * what a caller's poll evaluates; otherwise it would wait for itself.
+ * what a caller's poll evaluates; otherwise it would wait for itself. What runs short of memory within a turn that
+ * waits already does not wait again. What is held while waiting is little: values that a loop carries.
  */
 #ifndef IP_RUN_TURNS_H
 #define IP_RUN_TURNS_H
@@ -32,7 +33,7 @@ typedef struct ip_turns {
 typedef struct ip_turn {
     ip_turns *turns; /* NULL: within another turn of the thread */
     uint64_t begun;  /* turns->n_begun when it was the newest */
-    bool has_met_others, is_alone;
+    bool has_met_others, is_waiting, is_alone;
 } ip_turn;
 
 /* false: the system has no room for it. */
@@ -44,8 +45,8 @@ void ip_turns_end(ip_turns *turns);
 imgpar_status ip_turn_begin(ip_turns *turns, const imgpar_options *options, ip_turn *turn, ip_error *err);
 void ip_turn_end(ip_turn *turn);
 
-/* For the thread's turn, which ran short of memory and holds nothing: waits for the others. IMGPAR_OK: it is alone now,
- * and is worth another try; IMGPAR_E_DEVICE_MEMORY: it was alone all the time. */
+/* For the thread's turn, which ran short of memory: waits for the others. IMGPAR_OK: it is alone now, and is worth
+ * another try; IMGPAR_E_DEVICE_MEMORY: it was alone all the time, or waits already. */
 imgpar_status ip_turn_alone(const ip_turns *turns, const imgpar_options *options, ip_error *err);
 
 #endif
