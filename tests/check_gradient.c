@@ -314,6 +314,15 @@ START_TEST(the_device_agrees)
 }
 END_TEST
 
+/* An adjoint that is a text of the language: nothing of it is left but stages. */
+START_TEST(the_device_agrees_on_decompositions)
+{
+    static const int64_t shape[2] = { 2, 2 };
+    const sample a = sample_new(2, shape, 0.2, 0.9);
+    expect_right(device, _i ? "sum(eigvalsh($1) ** 2)" : "sum(qr_r($1))", &a, 1e-5, 1e-5);
+}
+END_TEST
+
 static void expect_value(const char *text, const sample *a, const double *want, int n)
 {
     double out[MOST];
@@ -532,6 +541,7 @@ int main(void)
     tcase_set_timeout(devices, 0);
     tcase_add_checked_fixture(devices, open_device, close_device);
     tcase_add_loop_test(devices, the_device_agrees, 0, N_ANYWHERE);
+    tcase_add_loop_test(devices, the_device_agrees_on_decompositions, 0, 2);
     suite_add_tcase(suite, devices);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

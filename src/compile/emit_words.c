@@ -176,9 +176,10 @@ static void make_iterations(words *w)
     }
 }
 
-/* Where the first word of the row begins: at iteration `from` or up to n - 1 before it. An iteration has `each` elements,
- * an odd number, and n is 2 or 4: then each * each is 1 modulo n, so that going back (offset * each) modulo n iterations
- * goes back the elements by which `from` lies behind a word's begin. (An even number begins at words or never does.) */
+/* Where the first word of the row begins: at iteration `from` or up to n - 1 before it. An iteration has `each`
+ * elements, an odd number, and n is 2 or 4: then each * each is 1 modulo n, so that going back (offset * each) modulo n
+ * iterations goes back the elements by which `from` lies behind a word's begin. (An even number begins at words or
+ * never does.) */
 static const char *first_iteration(const words *w)
 {
     ip_emit *e = w->e;

@@ -19,8 +19,8 @@
  *
  * Note [Local memory]
  * A stage's tile lives from its own computation to that of its last reader, so a chain of any length needs the memory
- * of two or three, unless tiles slide. Half of the device's memory is preferred, since a unit hides one group's waiting behind another's
- * work.
+ * of two or three, unless tiles slide. Half of the device's memory is preferred, since a unit hides one group's waiting
+ * behind another's work.
  *
  * Note [Sliding]
  * Most of what tiles compute twice lies above and below them, as they are wide and low. So a group may walk down a

@@ -176,8 +176,8 @@ ip_expr *ip_x_float(ip_ir *ir, imgpar_dtype dtype, double value); /* F32 (rounde
 /* Either, by dtype; the value is rounded to it. */
 ip_expr *ip_x_number(ip_ir *ir, imgpar_dtype dtype, double value);
 /* An argument of the kernel: the program does not depend on value, only on [lo, hi], but where it decides a comparison
- * of columns (compile/pieces.c, Note [Deciding by arguments]). Never merged with another expression; stages that differ
- * in nothing but equal arguments are (ip_stage_once()), since a plan is kept for equal parameters only (run/plans.c). */
+ * of columns (compile/pieces.c, Note [Deciding by arguments]). Never merged with another expression; stages with equal
+ * arguments may be (ip_stage_once()), since a plan is kept for equal parameters only (run/plans.c). */
 ip_expr *ip_x_param(ip_ir *ir, imgpar_dtype dtype, double value, double lo, double hi);
 /* As ip_x_param() for an i64 given exactly. */
 ip_expr *ip_x_param_i64(ip_ir *ir, int64_t value);
