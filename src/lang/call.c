@@ -5,6 +5,7 @@
 #include "lang/scalar.h"
 #include "ops/check.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- operators ----------------------------------------------------------------------- */
@@ -235,22 +236,34 @@ typedef struct made {
     imgpar_array *array;
 } made;
 
-/* An input behind the first is numbers() of a list that is written there, percentiles(a, [5 95]); what is computed
- * element by element takes lists for other things. */
+/* An input behind the first is numbers() of a list that is written there, percentiles(a, [5 95]). Not of what is
+ * computed element by element, where a list is a parameter: a * [1 2 3] has a number for each channel. */
 static bool takes_numbers(const ip_op *op, const ip_symbol *name, int i)
 {
     return is_input(op, name, i) && !(op->flags & IP_OP_ELEMENTWISE) &&
            (name ? strcmp(name->name, op->info.input_names[0]) != 0 : i > 0);
 }
 
-static bool numbers_to_arg(ip_eval *ev, size_t offset, ip_arg *arg, made *m)
+/* Places and groups are whole numbers: take(a, [2 0]). */
+static bool counts_places(const char *input, const ip_arg *list)
+{
+    if (strcmp(input, "indices") != 0 && strcmp(input, "keys") != 0) return false;
+    for (int k = 0; k < list->rows * list->cols; k++)
+        if (list->numbers[k] != floor(list->numbers[k]) || fabs(list->numbers[k]) > INT32_MAX) return false;
+    return true;
+}
+
+/* input: which it is of the call's inputs. */
+static bool numbers_to_arg(ip_eval *ev, const char *input, size_t offset, ip_arg *arg, made *m)
 {
     ip_val array;
-    ip_arg values = *arg;
-    values.name = NULL;
+    ip_arg values[2] = { *arg, { .name = "dtype", .kind = IP_ARG_TEXT, .text = "i32" } };
+    const size_t offsets[2] = { offset, offset };
+    values[0].name = NULL;
     arg->kind = IP_ARG_ARRAY;
-    if (!values.numbers || ev->checking) return true; /* it is not known yet */
-    if (!ip_call_args(ev, ip_op_find("numbers"), offset, &values, &offset, 1, &array)) return false;
+    if (!values[0].numbers || ev->checking) return true; /* it is not known yet */
+    const int n = counts_places(input, &values[0]) ? 2 : 1;
+    if (!ip_call_args(ev, ip_op_find("numbers"), offset, values, offsets, n, &array)) return false;
     arg->array = m->array = array.u.array;
     return true;
 }
@@ -280,7 +293,8 @@ static bool to_arg(ip_eval *ev, const ip_op *op, const ip_val *v, const ip_symbo
         arg->rows = v->u.matrix->rows;
         arg->cols = v->u.matrix->cols;
         arg->numbers = v->u.matrix->numbers;
-        return !takes_numbers(op, name, i) || numbers_to_arg(ev, offset, arg, m);
+        return !takes_numbers(op, name, i) ||
+               numbers_to_arg(ev, name ? name->name : op->info.input_names[i], offset, arg, m);
     case IP_V_TEXT: {
         const imgpar_op_param *param = parameter_of(op, name, i);
         arg->kind = IP_ARG_TEXT;

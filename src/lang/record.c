@@ -48,13 +48,14 @@ static bool build_op(ip_eval *ev, size_t offset, const char *row, imgpar_array *
 }
 
 /* The float that holds the digits of all, where integers may have more of them than a float beside them holds; NULL:
- * they have not. */
+ * they have not, or are beside complex numbers, which are of f32. */
 static const char *longer_float(const ip_val *items, int n)
 {
     double most = 0, holds = INFINITY; /* whole numbers up to there */
     for (int k = 0; k < n; k++) {
         if (items[k].kind != IP_V_ARRAY || items[k].u.array->bends) continue;
         const imgpar_array *a = items[k].u.array;
+        if (ip_type_is_complex(&a->type)) return NULL;
         if (!ip_dtype(a->type.dtype)->is_float)
             most = fmax(most, fmax(fabs(a->range.lo), fabs(a->range.hi)));
         else if (a->type.dtype != IMGPAR_F64)

@@ -72,9 +72,9 @@ static imgpar_status tell(const ip_promise *p, int64_t index, const int64_t plac
     ip_str_printf(&s, "%s: ", op);
     if (index != INT32_MIN)
         ip_str_printf(&s, "%c=%lld is read, outside of 0 to %lld", "zyxc"[p->axis], (long long)index,
-                      (long long)p -> extent - 1);
+                      (long long)(p->extent - 1));
     else
-        ip_str_printf(&s, "%c is read outside of 0 to %lld", "zyxc"[p->axis], (long long)p -> extent - 1);
+        ip_str_printf(&s, "%c is read outside of 0 to %lld", "zyxc"[p->axis], (long long)(p->extent - 1));
     if (is_of_result(p->stage)) append_place(&s, ip_stage_domain(p->stage), place);
     ip_str_printf(&s, "; border=%s",
                   p->border == IMGPAR_BORDER_CHECKED ? "checked" : "unchecked promised that none is");
@@ -102,6 +102,7 @@ static imgpar_status keep(imgpar_context *ctx, const ip_request *of, imgpar_arra
 {
     ip_request q = { .arrays = &a,
                      .n = 1,
+                     .options = of->options,
                      .use_ref = of->use_ref,
                      .may_interpret = of->may_interpret,
                      .choices = of->choices,
