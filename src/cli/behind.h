@@ -9,7 +9,7 @@
  *     behind_put(&b);
  *     if (!behind_end(&b, true)) ...
  *
- * That writing failed is known with the next piece, or at the end: behind_why() says why.
+ * A write error is reported by the next call of behind_room(), or at the end; behind_why() says what it was.
  */
 #ifndef IMGPAR_CLI_BEHIND_H
 #define IMGPAR_CLI_BEHIND_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bytes of a video's frames, read by a thread while earlier frames are computed: a pipe holds less than a frame, so
- * whoever fills it would wait for us, and we for him. At most two frames are ahead.
+ * Read-ahead: the bytes of a video's frames, read by a thread while earlier frames are computed. A pipe holds less than
+ * a frame, so that otherwise the process that fills it would wait while we compute. At most two frames are ahead.
  *
  *     frames f;
  *     frames_begin(&f, FRAMES_PNM, file, "standard input", 0);

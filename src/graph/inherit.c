@@ -124,10 +124,12 @@ static void warn_of_profiles(const imgpar_array *a, char *buf)
 static void warn_of_whites(const imgpar_array *a, char *buf)
 {
     double whites[2];
+    char advice[48] = "";
     if (!whites_differ(a, whites)) return;
-    snprintf(buf, IP_WARNING_BYTES,
-             "%s: white is %.17g and %.17g; numbers are taken as they are, and depth(b, %d) brings b to the first",
-             a->op->symbol ? a->op->symbol : a->op->info.name, whites[0], whites[1], whites[0] > 255 ? 16 : 8);
+    if (whites[0] == 255 || whites[0] == 65535)
+        snprintf(advice, sizeof advice, ", and depth(b, %d) brings b to the first", whites[0] == 255 ? 8 : 16);
+    snprintf(buf, IP_WARNING_BYTES, "%s: white is %.17g and %.17g; numbers are taken as they are%s",
+             a->op->symbol ? a->op->symbol : a->op->info.name, whites[0], whites[1], advice);
 }
 
 char *ip_mixture_warning(const imgpar_array *a, ip_mixture mixture, char *buf)

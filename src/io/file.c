@@ -571,8 +571,8 @@ imgpar_status ip_io_check_room(const char *path, double bytes, ip_error *err)
     ip_free(folder);
     const double room = is_told ? (double)disk.f_bavail * (double)disk.f_frsize : INFINITY;
     if (bytes <= room) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_IO, "%s: it will have %.0f MB, and there is room for %.0f", path, bytes / 1e6,
-                   floor(room / 1e6));
+    return ip_fail(err, IMGPAR_E_IO, "%s: it will have %.0f MB or more, and there is room for %.0f", path,
+                   ceil(bytes / 1e6), floor(room / 1e6));
 }
 
 imgpar_status ip_io_write(const char *path, const void *bytes, size_t n, const ip_poll *poll, ip_error *err)

@@ -78,9 +78,7 @@ static ip_expr *number_read(ip_lower *l, imgpar_dtype w, ip_expr *x)
 /* Between two values: a, and b at a distance of 1. */
 static ip_expr *lerp(ip_lower *l, ip_expr *a, ip_expr *b, ip_expr *at) { return ip_x_fma(l->ir, sub(l, b, a), at, a); }
 
-/* Between the four pixels around y, x. */
-/* From the pixel before a position to the one behind it. A position on a pixel needs no other: the last one is inside.
- */
+/* From the pixel before a position to the one behind it. On a pixel no other is needed, so the last one is inside. */
 static ip_expr *step_behind(ip_lower *l, ip_expr *fraction, const reading *r)
 {
     if (!ip_is_promise(r->border)) return ip_lower_i32(l, 1);
@@ -88,6 +86,7 @@ static ip_expr *step_behind(ip_lower *l, ip_expr *fraction, const reading *r)
     return ip_x_cast(l->ir, IMGPAR_I32, ip_x_binary(l->ir, IP_X_LT, zero, fraction));
 }
 
+/* Between the four pixels around y, x. */
 static ip_expr *between(ip_lower *l, ip_expr *y, ip_expr *x, int64_t channel, const reading *r)
 {
     imgpar_dtype w = ip_float_for(l->in[0]->dtype);

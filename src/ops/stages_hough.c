@@ -54,8 +54,11 @@ imgpar_status ip_infer_hough_lines(imgpar_array *node, ip_error *err)
     const double height = (double)dims[1], width = (double)dims[2];
     const int64_t angles = (int64_t)ip_param_number(node, "angles"),
                   shape[2] = { 2 * (int64_t)ceil(sqrt(width * width + height * height)) + 1, angles };
-    if (dims[1] * dims[2] > INT32_MAX || shape[0] * angles > INT32_MAX)
-        return ip_fail(err, IMGPAR_E_LIMIT, "%s: a has, or lines are, more than 2147483647", node->op->info.name);
+    const int64_t pixels = dims[1] * dims[2], lines = shape[0] * angles;
+    if (pixels > INT32_MAX || lines > INT32_MAX)
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: %lld %s are more than 2147483647", node->op->info.name,
+                       (long long)(pixels > INT32_MAX ? pixels : lines),
+                       pixels > INT32_MAX ? "pixels" : "pairs of a distance and an angle");
     node->type = (ip_type){ .dtype = IMGPAR_U32, .space = IMGPAR_SPACE_DATA };
     node->range = (ip_range){ 0, height * width };
     return ip_shape_set(node, 2, shape, err);
