@@ -9,7 +9,7 @@
  *
  * IMGPAR_TEST_WITHOUT: words, separated by commas; kernels in whose text one occurs are left out, and schedules of that
  * name. IMGPAR_TEST_DISTINCT: each program runs once: what an earlier row, or another schedule of this one, has run is
- * left out, in whichever process of several it runs.
+ * left out, in whichever process of several it runs; and so is what has a word of IMGPAR_TEST_WITHOUT_CODE in it.
  *
  * And what the text of kernels says (schedules_pins.c), and how tiles are laid out, for devices that are not here:
  * plans are made and not run.
@@ -548,8 +548,8 @@ static char *explained_as(imgpar_context *ctx, const shape *s, const char *forma
 
 static bool (*has_run_before)[N_WAYS]; /* N_SHAPES of them; NULL: everything runs */
 
-/* The programs of a row in a schedule as a number. One with non-temporal stores counts twice: the setting decides
- * whether it uses them. */
+/* The programs of a row in a schedule as a number; 0: they are left out. One with non-temporal stores counts twice: the
+ * setting decides whether it uses them. */
 static uint64_t programs_of(imgpar_context *ctx, const shape *s, const struct way *way)
 {
     ck_assert_int_eq(imgpar_context_set(ctx, "schedule", way->schedule), IMGPAR_OK);
@@ -558,6 +558,7 @@ static uint64_t programs_of(imgpar_context *ctx, const shape *s, const struct wa
     uint64_t hash = ip_hash_text(0, text);
     if (can_stream) hash = ip_hash_text(hash, way->stream_bytes);
     if (!is_emitted) hash = ip_hash_text(hash, s->text); /* written by hand */
+    if (has_word_of("IMGPAR_TEST_WITHOUT_CODE", text)) hash = 0;
     imgpar_free(text);
     return hash;
 }
@@ -571,6 +572,7 @@ static void note_programs_that_ran_before(void)
     for (int k = 0; k < N_SHAPES; k++) {
         for (int w = 0; w < N_WAYS && !is_left_out(shapes[k].text); w++) {
             uint64_t programs = programs_of(ctx, &shapes[k], &ways[w]);
+            has_run_before[k][w] = programs == 0;
             for (int n = 0; n < n_seen && !has_run_before[k][w]; n++)
                 has_run_before[k][w] = seen[n] == programs;
             if (!has_run_before[k][w]) seen[n_seen++] = programs;

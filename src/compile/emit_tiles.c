@@ -7,6 +7,9 @@
  *             for elements of the row, a work-item each: compute it from tiles of earlier stages or from memory
  *         barrier
  *
+ * Where tiles slide, and where there are folds, a group makes the tiles of a strip one after the other; where they
+ * slide, it moves up the rows that are kept before the first stage.
+ *
  * The first stages are copies of the sources, so memory is read once, in whole rows. Where channels do not interact
  * neighbouring work-items take neighbouring elements of the flat index x * channels + c, else neighbouring pixels.
  *
@@ -170,7 +173,8 @@ static void compute_line(ip_emit *e, ip_tile_target t, ip_tile_range columns, bo
     ip_emit_leave(e, mark);
 }
 
-/* A copy's tile as whole words, where all of it and the last word's rest are inside the source's rows. */
+/* A copy's tile as whole words (Note [Words]), where all of it and the last word's rest are inside the source's rows.
+ */
 static void copy_words(ip_emit *e, const ip_placed *p)
 {
     const ip_tiling *t = &e->kernel->tiling;
@@ -361,7 +365,8 @@ static void declare_group(ip_emit *e)
 }
 
 /* Moves up what the last tile of the strip and this one have in common, a tile's height of it at a time, so that no row
- * is written over before it is moved. */
+ * is written over before it is moved. Rows are moved as wide as they are laid out, columns at their ends that nobody
+ * fills or reads included. */
 static void move_rows(ip_emit *e, int part)
 {
     const ip_kernel *k = e->kernel;
@@ -453,10 +458,9 @@ void ip_emit_tiles(ip_emit *e)
     ip_mark outer = ip_emit_enter(e, e->top);
     enter_tile(e);
     for (int i = 0; i < k->n_placed; i++) {
-        if (has_tiles &&
-            (i > 0 ||
-             (k->n_folds > 0 && !k->tiling.slides))) /* what the stage reads is complete, what it overwrites was read */
-            ip_s_add(e->ir, e->block, IP_S_BARRIER, "LOCAL", NULL, NULL);
+        /* what the stage reads is complete, what it overwrites was read; slide() has waited for that */
+        const bool waits = i > 0 || (k->n_folds > 0 && !k->tiling.slides);
+        if (has_tiles && waits) ip_s_add(e->ir, e->block, IP_S_BARRIER, "LOCAL", NULL, NULL);
         emit_stage(e, &k->placed[i]);
     }
     ip_emit_leave(e, outer);
