@@ -35,9 +35,8 @@ static const ip_sql_entry entries[] = {
       "grad('mean(blur($1 / 255, 2) ** 2)', img)" },
     { "function", "img_grad", "text, img, ...", "grad() under another name", "img_grad('sum($1 * $1)', img)" },
     { "function", "img_try", "img",
-      "the image, finished, or NULL where it fails: a damaged file, an empty blob, a text, a number. Around images, "
-      "not "
-      "around what is measured of them: img_mean(img_try(img))",
+      "the image, finished, or NULL where it fails: a damaged file, an empty blob, a text, a number. It goes "
+      "around images, not around what is measured of them: img_mean(img_try(img))",
       "img_try(blur(lazy(img), 2))" },
     { "function", "img_error", "img", "why img_try() gives NULL, or NULL", "img_error(lazy(x'0102'))" },
     { "function", "img_develop", "x", "of a deferred image the finished one, of anything else itself",

@@ -443,6 +443,27 @@ START_TEST(img_warning_names_profiles_that_differ)
 }
 END_TEST
 
+/* Finished, deferred, by a text and in a table. */
+static const char *const mixtures[] = {
+    "SELECT absdiff(" RGB ", depth(" RGB ", 16)) IS NULL",
+    "SELECT img_mean(absdiff(lazy(" RGB "), depth(lazy(" RGB "), 16))) IS NULL",
+    "SELECT apply('absdiff($1, depth($1, 16))', " RGB ") IS NULL",
+    "SELECT img IS NULL FROM t",
+};
+
+START_TEST(img_warning_names_whites_that_differ)
+{
+    sqlite3 *db = open_db();
+    expect(db, "SELECT img_setting('device', 'ref')", "ref");
+    run(db, "CREATE VIRTUAL TABLE temp.t USING imgpar(SELECT absdiff(" RGB ", depth(" RGB ", 16)) AS img)");
+    expect(db, "SELECT img_warning()", "NULL");
+    expect(db, mixtures[_i], "0");
+    expect(db, "SELECT img_warning()",
+           "absdiff: white is 255 and 65535; numbers are taken as they are, and depth(b, 8) brings b to the first");
+    ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
+}
+END_TEST
+
 START_TEST(rows_with_the_same_bytes_may_be_indexed)
 {
     sqlite3 *db = open_db();
@@ -849,6 +870,7 @@ int main(void)
     tcase_add_test(tc, sqlite3_interrupt_stops_an_evaluation);
     tcase_add_test(tc, two_connections_work_in_two_threads);
     tcase_add_loop_test(tc, img_warning_names_profiles_that_differ, 0, sizeof meetings / sizeof *meetings);
+    tcase_add_loop_test(tc, img_warning_names_whites_that_differ, 0, sizeof mixtures / sizeof *mixtures);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner) + failed_allocations();

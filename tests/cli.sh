@@ -90,6 +90,7 @@ expect_run "a param given twice" 2 "" "imgpar-run: s is given twice $hint" a.con
 expect_run "an operation instead of a pipeline" 2 "" \
     "imgpar-run: blur is an operation, not a pipeline: -e 'blur(open(\"photo.jpg\"))' -o out.png $hint" blur a.png
 expect_run "spaces around =" 2 "" "imgpar-run: s =: NAME=VALUE is one word, without spaces $hint" a.conf s = 3
+expect_run "a folder with its slash as -o" 2 "" "imgpar-run: -o ./ is a folder; of files -o './{name}.png' names what is written there" -e 1 -o ./
 expect_run "a folder as -o" 2 "" "imgpar-run: -o . is a folder; of files -o './{name}.png' names what is written there" -e 1 -o .
 expect_run "a file without -o" 2 "" \
     "imgpar-run: b.png: nothing reads it: \$1 in the text would, or -o OUT with it $hint" -e 1 b.png

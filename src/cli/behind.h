@@ -14,7 +14,8 @@
 #ifndef IMGPAR_CLI_BEHIND_H
 #define IMGPAR_CLI_BEHIND_H
 
-#include <pthread.h>
+#include "threads.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,10 +30,7 @@ typedef struct behind {
         unsigned char *bytes;
         size_t n, capacity;
     } pieces[BEHIND_PIECES];
-    bool has_thread;
-    pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t changed;
+    io_thread io;           /* whose lock guards what follows */
     uint64_t n_put, n_done; /* pieces: that were handed over; that the thread is done with */
     uint64_t n_written;     /* that were written */
     int error;              /* errno of the first write that failed; then nothing more is written */

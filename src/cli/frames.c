@@ -2,7 +2,6 @@
 #include "frames.h"
 
 #include "signals.h"
-#include "threads.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -211,14 +210,14 @@ static void *read_all(void *user)
         pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &unused);
         more = read_frame(f);
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &unused);
-        pthread_mutex_lock(&f->lock);
+        pthread_mutex_lock(&f->io.lock);
         read_slot(f)->more = more;
         f->n_read++;
-        pthread_cond_signal(&f->changed);
+        pthread_cond_signal(&f->io.changed);
         while (!f->stops && f->n_read - f->n_taken > FRAMES_AHEAD)
-            pthread_cond_wait(&f->changed, &f->lock);
+            pthread_cond_wait(&f->io.changed, &f->io.lock);
         if (f->stops) more = 0;
-        pthread_mutex_unlock(&f->lock);
+        pthread_mutex_unlock(&f->io.lock);
     }
     return NULL;
 }
@@ -226,24 +225,20 @@ static void *read_all(void *user)
 bool frames_begin(frames *f, frames_kind kind, FILE *file, const char *name, uint64_t n_payload)
 {
     *f = (frames){ .kind = kind, .file = file, .name = name, .n_payload = n_payload };
-    const bool has_lock = pthread_mutex_init(&f->lock, NULL) == 0, has_both = has_lock && threads_init(&f->changed);
-    f->has_thread = has_both && thread_start(&f->thread, read_all, f);
-    if (f->has_thread) return true;
-    if (has_both) pthread_cond_destroy(&f->changed);
-    if (has_lock) pthread_mutex_destroy(&f->lock);
+    if (io_thread_begin(&f->io, read_all, f)) return true;
     return fail(f, "%s: no thread can be started to read it", f->name);
 }
 
 int frames_next(frames *f, unsigned char **bytes, size_t *n)
 {
     bool is_there;
-    pthread_mutex_lock(&f->lock);
+    pthread_mutex_lock(&f->io.lock);
     while (!(is_there = f->n_read > f->n_taken) && !signals_poll(NULL, 0))
-        threads_wait(&f->changed, &f->lock, TICK_MS);
+        threads_wait(&f->io.changed, &f->io.lock, TICK_MS);
     const frame_bytes *s = &f->slots[f->n_taken % FRAMES_SLOTS];
     if (is_there && s->more > 0) f->n_taken++;
-    pthread_cond_signal(&f->changed);
-    pthread_mutex_unlock(&f->lock);
+    pthread_cond_signal(&f->io.changed);
+    pthread_mutex_unlock(&f->io.lock);
     if (!is_there) return -1;
     *bytes = s->bytes;
     *n = s->n;
@@ -252,16 +247,12 @@ int frames_next(frames *f, unsigned char **bytes, size_t *n)
 
 void frames_end(frames *f)
 {
-    if (!f->has_thread) return;
-    pthread_mutex_lock(&f->lock);
+    if (!f->io.is_there) return;
+    pthread_mutex_lock(&f->io.lock);
     f->stops = true;
-    pthread_cond_signal(&f->changed);
-    pthread_mutex_unlock(&f->lock);
-    pthread_cancel(f->thread);
-    pthread_join(f->thread, NULL);
-    f->has_thread = false;
-    pthread_cond_destroy(&f->changed);
-    pthread_mutex_destroy(&f->lock);
+    pthread_cond_signal(&f->io.changed);
+    pthread_mutex_unlock(&f->io.lock);
+    io_thread_end(&f->io, true);
     for (int k = 0; k < FRAMES_SLOTS; k++)
         free(f->slots[k].bytes);
 }

@@ -14,7 +14,8 @@
 #ifndef IMGPAR_CLI_FRAMES_H
 #define IMGPAR_CLI_FRAMES_H
 
-#include <pthread.h>
+#include "threads.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,11 +42,8 @@ typedef struct frames {
     frame_bytes slots[FRAMES_SLOTS];
     uint64_t n_taken; /* by the caller */
     char why[400];    /* what is wrong; the thread's until it is told of */
-    bool has_thread;
-    pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t changed;
-    uint64_t n_read; /* frames that are there, or were; the end counts as one */
+    io_thread io;     /* whose lock guards what follows */
+    uint64_t n_read;  /* frames that are there, or were; the end counts as one */
     bool stops;
 } frames;
 

@@ -34,3 +34,23 @@ void threads_wait(pthread_cond_t *changed, pthread_mutex_t *lock, int ms)
     until.tv_nsec %= 1000000000L;
     pthread_cond_timedwait(changed, lock, &until);
 }
+
+bool io_thread_begin(io_thread *t, void *(*run)(void *), void *user)
+{
+    *t = (io_thread){ .is_there = false };
+    const bool has_lock = pthread_mutex_init(&t->lock, NULL) == 0, has_both = has_lock && threads_init(&t->changed);
+    t->is_there = has_both && thread_start(&t->thread, run, user);
+    if (t->is_there) return true;
+    if (has_both) pthread_cond_destroy(&t->changed);
+    if (has_lock) pthread_mutex_destroy(&t->lock);
+    return false;
+}
+
+void io_thread_end(io_thread *t, bool cancels)
+{
+    if (cancels) pthread_cancel(t->thread);
+    pthread_join(t->thread, NULL);
+    t->is_there = false;
+    pthread_cond_destroy(&t->changed);
+    pthread_mutex_destroy(&t->lock);
+}

@@ -320,7 +320,7 @@ typedef struct ip_plan {
     int n_nodes;        /* distinct graph nodes */
     ip_stage **outputs; /* for each requested array its stage */
     int n_outputs;
-    const ip_promise *promises; /* by element of the one result, where promises are looked after; in the ir's arena */
+    const ip_promise *promises; /* by element of the one result, where promises are checked; in the ir's arena */
     imgpar_array **held;        /* edges to the graph below, so that stages may borrow nodes */
     int n_held;
     bool uses_f64;

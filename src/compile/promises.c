@@ -311,7 +311,7 @@ static ip_expr *ask_body(keeping *k, const ip_stage *s, const site *only, const 
     const bool is_of_state = any && any->uses & (IP_USES_ACC | IP_USES_TAP);
     if (!k->status && (a.is_in_loop || is_of_state))
         k->status = ip_fail(k->err, IMGPAR_E_UNSUPPORTED,
-                            "%s: border=checked is not looked after where the place depends on what iterate() or "
+                            "%s: border=checked cannot be checked where the place depends on what iterate() or "
                             "scan() carries",
                             s->node->op->info.name);
     return any;

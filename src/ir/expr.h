@@ -113,7 +113,7 @@ typedef enum ip_xop {
  * Note [Promises]
  * border=checked and border=unchecked say that nothing beyond the edges is read. Neither is a rule that a kernel has:
  * what is built with one reads by REPLICATE, so that what was promised wrongly reads no foreign memory. Where promises
- * are looked after (ip_ir.keeps_promises: compile/promises.c) the LOAD or BORDER has it in its axis, else 0.
+ * are checked (ip_ir.keeps_promises: compile/promises.c) the LOAD or BORDER has it in its axis, else 0.
  */
 
 /* Whether it is a row of functions.def; these stand between SQRT and ISNAN. */

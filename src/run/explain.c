@@ -81,7 +81,7 @@ static imgpar_status explain_promises(const explaining *x, const ip_compile_opti
     }
     if (promises && out->length) ip_str_putc(out, '\n');
     if (promises && stages)
-        ip_str_printf(out, "borders: before, reads outside are looked for in %lld stage%s", (long long)stages,
+        ip_str_printf(out, "borders: a pass before checks the reads of %lld stage%s", (long long)stages,
                       stages > 1 ? "s" : "");
     else if (promises)
         ip_str_append(out, "borders: checked reads are inside, by their places alone");

@@ -5,7 +5,7 @@
 
 #include "run/evaluation.h"
 
-/* 1 << border, of an array's promises that are looked after: border=checked, in checked mode border=unchecked. */
+/* 1 << border, of an array's promises that are to be checked: border=checked, in checked mode border=unchecked. */
 unsigned ip_promises_of(imgpar_context *ctx, imgpar_array *a);
 /* IMGPAR_E_CHECK where an array of the request reads outside of one with border=checked, in checked mode also with
  * border=unchecked: the operation, the place, the extent. Loops have run, branches are decided. */

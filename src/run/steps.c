@@ -114,7 +114,7 @@ static bool is_worth(const step_cost *several, const step_cost *one, int n)
            several->operations <= n * (one->operations + one->operations / A_QUARTER_MORE);
 }
 
-/* They are looked after a step at a time. */
+/* They are checked a step at a time. */
 static bool promises(const ip_loop *loop)
 {
     unsigned promises = 0;
