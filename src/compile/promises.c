@@ -49,7 +49,7 @@ typedef struct reading {
     bool has_condition; /* conditions are known of what stands in it */
 } reading;
 
-static bool is_looked_after(const keeping *k, const ip_expr *x)
+static bool is_checked(const keeping *k, const ip_expr *x)
 {
     return (x->op == IP_X_LOAD || x->op == IP_X_BORDER) && k->options->promises >> x->axis & 1 && x->axis;
 }
@@ -70,13 +70,13 @@ static void note_apart(ip_expr *x, void *user)
 static void note_owner(ip_expr *x, void *user)
 {
     const reading *r = user;
-    if (is_looked_after(r->k, x) && x->id < r->k->n_owned && !r->k->owner[x->id]) r->k->owner[x->id] = r->stage;
+    if (is_checked(r->k, x) && x->id < r->k->n_owned && !r->k->owner[x->id]) r->k->owner[x->id] = r->stage;
 }
 
 static void note_promise(ip_expr *x, void *user)
 {
     const reading *r = user;
-    r->k->is_written[r->stage->id] |= is_looked_after(r->k, x);
+    r->k->is_written[r->stage->id] |= is_checked(r->k, x);
 }
 
 static ip_expr *put_written(ip_ir *ir, ip_expr *x, void *user)
@@ -275,7 +275,7 @@ static ip_expr *of_index(asking *a, const ip_expr *x)
 {
     ip_ir *ir = a->k->ir;
     ip_expr *any = of_args(a, x);
-    if (!is_looked_after(a->k, x)) return any;
+    if (!is_checked(a->k, x)) return any;
     if (x->op == IP_X_BORDER) return either(ir, any, leaves(a, x->arg[0], x->arg[1]));
     for (int d = 0; d < 4; d++)
         any = either(ir, any, leaves(a, x->arg[d], extent_of(ir, x, d)));
@@ -383,15 +383,15 @@ static void add_site(sites *s, const ip_expr *x, int dim)
 static void count_site(ip_expr *x, void *user)
 {
     sites *s = user;
-    if (is_looked_after(s->k, x)) s->most += x->op == IP_X_LOAD ? 4 : 1;
+    if (is_checked(s->k, x)) s->most += x->op == IP_X_LOAD ? 4 : 1;
 }
 
 static void note_site(ip_expr *x, void *user)
 {
     sites *s = user;
     for (int d = 0; d < 4 && x->op == IP_X_LOAD; d++) {
-        if (is_looked_after(s->k, x)) add_site(s, x, d);
-        if (x->arg[d]->op == IP_X_BORDER && is_looked_after(s->k, x->arg[d])) add_site(s, x->arg[d], d);
+        if (is_checked(s->k, x)) add_site(s, x, d);
+        if (x->arg[d]->op == IP_X_BORDER && is_checked(s->k, x->arg[d])) add_site(s, x->arg[d], d);
     }
 }
 
