@@ -308,6 +308,8 @@ static const shape shapes[] = {
     { "cast(round($1 * 2) / 2 - 20, u8)", IMGPAR_F64, 1, 61, 37, 0 },
     { "cast(clamp($1, -3, 300) * 120, i16) + cast($1 * 3e6, i32)", IMGPAR_F64, 3, 61, 37, 0 },
     { "cast(floor(clamp($1, -30, 30)), i32) + cast(ceil($1), i16)", IMGPAR_F32, 1, 61, 37, 0 },
+    /* doubles of a known range that are limited, then cast */
+    { "d = cast($1, f64) * 1.37\ncast(floor(clamp(d - 20 + $1[0, 1] * 0.25, 0, 255)), u8)", IMGPAR_U8, 1, 61, 37, 0 },
     /* a sum that several of the operators of one stage read */
     { "s = $1[-1, -1] + $1[-1, 0] + $1[-1, 1] + $1[0, -1] + $1[0, 1] + $1[1, -1] + $1[1, 0] + $1[1, 1]\n"
       "s * s + 3 * s",

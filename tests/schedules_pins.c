@@ -36,6 +36,12 @@ const pin pins[] = {
       1,
       "as_long(|__builtin_rint(",
       "convert_" },
+    { "doubles are whole numbers before they are limited",
+      "rows",
+      { "d = cast($1, f64) * 1.37\ncast(floor(clamp(d - 20 + $1[0, 1] * 0.25, 0, 255)), u8)", IMGPAR_U8, 1, 61, 37, 0 },
+      1,
+      "max((int)((((double)|(uchar)min(v",
+      "? v" },
     { "what several operators of one stage read is computed within it",
       "rows",
       { "s = $1[-1, -1] + $1[-1, 0] + $1[-1, 1] + $1[0, -1] + $1[0, 1] + $1[1, -1] + $1[1, 0] + $1[1, 1]\n"

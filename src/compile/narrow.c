@@ -281,10 +281,41 @@ static ip_expr *as_mean_of_shorts(ip_ir *ir, ip_expr *x)
     return ip_x_cast(ir, x->dtype, ip_x_binary(ir, IP_X_ADD, p, left));
 }
 
+/*
+ * Note [Limits of whole numbers]
+ * A cast rounds towards 0, and of two numbers the larger is never rounded below the smaller. So what is limited and
+ * then cast may be cast and then limited, whatever the limits, where all of them are in the range of the cast. Of
+ * doubles a vector holds half as many as of ints.
+ */
+enum { MOST_LIMITS = 4 };
+
+static bool is_limit(const ip_expr *x) { return x->op == IP_X_MIN || x->op == IP_X_MAX; }
+
+/* Whether x is made of min and max, up to so many of them, of what i32 holds. A range that is finite has no NaN. */
+static bool are_limits(const ip_expr *x, int most)
+{
+    if (!is_limit(x)) return isfinite(x->lo + x->hi) && fits(x, IMGPAR_I32);
+    return most > 0 && are_limits(x->arg[0], most - 1) && are_limits(x->arg[1], most - 1);
+}
+
+static ip_expr *limit_of_casts(ip_ir *ir, ip_expr *x)
+{
+    if (!is_limit(x)) return ip_x_cast(ir, IMGPAR_I32, x);
+    return ip_x_binary(ir, x->op, limit_of_casts(ir, x->arg[0]), limit_of_casts(ir, x->arg[1]));
+}
+
+static ip_expr *cast_before_limits(ip_ir *ir, ip_expr *x)
+{
+    ip_expr *a = x->arg[0];
+    bool is_small = is_integer(x->dtype) && size_of(x->dtype) <= size_of(IMGPAR_I32);
+    if (!is_small || a->dtype != IMGPAR_F64 || !is_limit(a) || !are_limits(a, MOST_LIMITS)) return x;
+    return ip_x_cast(ir, x->dtype, limit_of_casts(ir, a));
+}
+
 static ip_expr *narrow_one(ip_ir *ir, ip_expr *x, void *user)
 {
     (void)user;
-    if (x->op == IP_X_CAST) return as_mean_of_shorts(ir, x);
+    if (x->op == IP_X_CAST) return cast_before_limits(ir, as_mean_of_shorts(ir, x));
     if (x->op == IP_X_LOAD) return narrow_indices(ir, x);
     if (x->op == IP_X_SATURATE) return ip_x_saturate(ir, x->dtype, without_cast(x->arg[0]));
     if (!is_narrowable[x->op]) return x;
