@@ -437,6 +437,10 @@ static const shape shapes[] = {
     { "p = pad(reshape($1, [4 6 5 32]), [0 1 1 0], [0 1 1 0])\nw = reshape($2, [120 32])\nfn tap(k) = slice(p, [0, k, "
       "k, 0], [4, k + 6, k + 5, 32]) * reshape(slice(w, [k, 0], [k + 1, 32]), [32])\nfold(3, k -> tap(k), \"sum\")",
       IMGPAR_F32, 1, 64, 60, 0 },
+    { "v = reshape($1, [1 3 160 32])\nw = reshape($2, [480 32])\nfn k(i) = reshape(slice(w, [i], [i + 1]), [32])\n"
+      "stencil(v[0, -1, -1] * k(0) + v[0, -1, 0] * k(1) + v * k(2) + v[0, 0, 1] * k(3) + v[0, 1, 1] * k(4), "
+      "border=constant)",
+      IMGPAR_F32, 1, 128, 120, 0 },
     /* double precision, where there is some */
     { "blur($1, 1)", IMGPAR_F64, 1, 31, 17, 0 },
     { "$1[-1, 0] + $1 + $1[1, 0] + $1[2, 0] + $1[-2, 0]", IMGPAR_F64, 1, 61, 37, 0 },

@@ -760,6 +760,15 @@ const pin pins[] = {
       1,
       "vectorize_width(16)|for (int c = 0; c < 32|for (int x = split",
       NULL },
+    { "weights of many channels stay in registers, pixels at the ends of a row are vectors",
+      "rows",
+      { "v = reshape($1, [1 3 160 32])\nw = reshape($2, [480 32])\nfn k(i) = reshape(slice(w, [i], [i + 1]), [32])\n"
+        "stencil(v[0, -1, -1] * k(0) + v[0, -1, 0] * k(1) + v * k(2) + v[0, 0, 1] * k(3) + v[0, 1, 1] * k(4), "
+        "border=constant)",
+        IMGPAR_F32, 1, 128, 120, 0 },
+      1,
+      "< 32; group|const int x = q|for (int lane = 0; lane < 16; |unroll(disable)",
+      "edges filled in" },
     { "images are sampled",
       "texture",
       { "median($1, 3)", IMGPAR_U8, 3, 61, 37, 0 },

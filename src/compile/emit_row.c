@@ -292,15 +292,65 @@ static bool only_gathers(ip_emit *e, ip_expr *body)
  * Where a pixel has more channels than are written out, they are a loop within that over the pixels, whose elements lie
  * side by side. That loop is the one of vectors, of as many lanes as divide the channels: compilers do not vectorise
  * an outer loop, and would choose shorter vectors for the inner one.
+ *
+ * Note [Groups of channels]
+ * What differs by the channel alone, as the weights of a depthwise convolution do, would be read again for each pixel.
+ * Where much is, a block of pixels is made for as many channels as a vector has, then for the next ones: what they read
+ * so stays in registers. The block is so short that its pixels stay in the first cache. A column is a sum, since
+ * compilers make one loop of two that begin alike, and lose what is said of the inner one.
  */
-static void vectorise_channels(const ip_emit *e, ip_stmt *loop, int width)
+enum { LEAST_OF_CHANNELS = 4, GROUPED_BYTES = 8192, LEAST_GROUPED = 8 };
+
+static void vectorise_channels(ip_stmt *loop, int lanes)
 {
-    enum { LEAST_LANES = 4 };
-    while (width >= LEAST_LANES && e->channels % width)
-        width /= 2;
-    if (width < LEAST_LANES) return;
+    if (lanes == 1) return;
     loop->parallel = IP_INDEPENDENT;
-    loop->vector_width = width;
+    loop->vector_width = lanes;
+}
+
+static void count_of_channels(ip_expr *x, void *user)
+{
+    *(int *)user += x->op == IP_X_LOAD && (x->uses & (IP_USES_X | IP_USES_C)) == IP_USES_C;
+    if (x->op == IP_X_WINDOW || x->op == IP_X_LOOP) *(int *)user = INT32_MIN;
+}
+
+/* Pixels of a block that is made group by group; 0: it is better without groups. */
+static int grouped_pixels(const ip_emit *e, const ip_columns *c, int lanes)
+{
+    const int pixels = GROUPED_BYTES / (e->channels * (int)ip_dtype(c->stage->dtype)->size_bytes);
+    int n = 0;
+    ip_x_walk(e->ir, c->body, count_of_channels, &n);
+    return lanes > 1 && n >= LEAST_OF_CHANNELS && pixels >= LEAST_GROUPED ? pixels : 0;
+}
+
+/* Loops over blocks of pixels, groups of channels and the pixels of a block. */
+static void compute_groups(ip_emit *e, const ip_columns *c, const char *from, int pixels, int lanes)
+{
+    const int number = e->n_values++;
+    const char *q = ip_text(e->ir, "q%d", number), *group = ip_text(e->ir, "group%d", number);
+    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, q, from, c->to);
+    ip_mark mark = ip_emit_enter(e, blocks);
+    ip_stmt *groups = ip_s_add(e->ir, blocks, IP_S_FOR, group, "0", ip_text(e->ir, "%d", e->channels));
+    ip_stmt *loop =
+        ip_s_add(e->ir, groups, IP_S_FOR, "pixel", "0", ip_text(e->ir, "min(%d, %s - %s)", pixels, c->to, q));
+    ip_s_add(e->ir, loop, IP_S_LET, "int", "x", ip_text(e->ir, "%s + pixel", q));
+    ip_stmt *channels = ip_s_add(e->ir, loop, IP_S_FOR, "lane", "0", ip_text(e->ir, "%d", lanes));
+    blocks->d = ip_text(e->ir, "%d", pixels);
+    groups->d = ip_text(e->ir, "%d", lanes);
+    blocks->parallel = groups->parallel = loop->parallel = IP_FEW;
+    channels->parallel = IP_INDEPENDENT;
+    channels->vector_width = lanes;
+    channels->is_vector = true;
+    ip_emit_enter(e, groups);
+    ip_emit_enter(e, loop);
+    e->coord[2] = "x";
+    ip_emit_enter(e, channels);
+    ip_s_add(e->ir, channels, IP_S_LET, "int", "c", ip_text(e->ir, "%s + lane", group));
+    e->coord[3] = "c";
+    ip_emit_count_uses(e, (ip_expr *[]){ c->body }, 1);
+    store_element(e, c, ip_emit_pixel_index(e, "x", 0), ip_emit_value(e, c->body));
+    e->coord[2] = e->coord[3] = NULL;
+    ip_emit_leave(e, mark);
 }
 
 static void compute_pixels(ip_emit *e, const ip_columns *c)
@@ -310,6 +360,12 @@ static void compute_pixels(ip_emit *e, const ip_columns *c)
     const int written = has_loop ? 1 : e->channels;
     bool is_gather = only_gathers(e, c->body),
          vectorises = !is_gather && ip_x_size(e->ir, c->body) * written <= VECTORISED_OPERATIONS;
+    const int lanes = has_loop && vectorises ? ip_lanes_of_channels(e->channels, row_width(e, c)) : 1;
+    const int grouped = grouped_pixels(e, c, lanes);
+    if (grouped) {
+        compute_groups(e, c, from, grouped, lanes);
+        return;
+    }
     ip_stmt *loop = vectorises && !has_loop
                         ? add_vectors(e, "x", from, c->to, row_width(e, c), has_gaps(e, c->body) ? 1 : 0)
                         : ip_s_add(e->ir, e->block, IP_S_FOR, "x", from, c->to);
@@ -319,7 +375,7 @@ static void compute_pixels(ip_emit *e, const ip_columns *c)
     ip_channels channels = ip_emit_enter_channels(e, c->body);
     if (has_loop && vectorises) {
         loop->parallel = IP_FEW;
-        vectorise_channels(e, e->block, row_width(e, c));
+        vectorise_channels(e->block, lanes);
     }
     const char *values[IP_WRITTEN_CHANNELS];
     /* All is read before anything is stored: compilers take channels side by side for one vector only where nothing
@@ -399,7 +455,7 @@ static void store_one(ip_emit *e, const ip_columns *c, const char *index)
 }
 
 /* The ends of a row, before column low and from high on, where columns beside an element's own may lie outside: element
- * by element, borders applied. */
+ * by element, borders applied, or many channels as a vector. */
 static void compute_ends(ip_emit *e, const ip_columns *c, const char *low, const char *high)
 {
     ip_stmt *ends = ip_s_add(e->ir, e->block, IP_S_FOR, "end", "0", "2");
@@ -412,6 +468,8 @@ static void compute_ends(ip_emit *e, const ip_columns *c, const char *low, const
     if (e->channels > 1) {
         ip_stmt *channels = ip_s_add(e->ir, loop, IP_S_FOR, "c", "0", ip_text(e->ir, "%d", e->channels));
         channels->parallel = IP_FEW;
+        if (ip_x_size(e->ir, c->body) <= VECTORISED_OPERATIONS)
+            vectorise_channels(channels, ip_lanes_of_ends(c->body, e->channels, e->options->tuning.vector_bytes));
         ip_emit_enter(e, channels);
         e->coord[3] = "c";
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which rows are flat loops over x * channels + c: those of whose elements no channel asks what another is. */
+#include "base/dtype.h"
 #include "compile/segments.h"
 
 static bool flat_value(const ip_site *site, ip_expr *x);
@@ -47,3 +48,20 @@ bool ip_may_be_flat(const ip_site *site, ip_expr *body)
 }
 
 bool ip_is_flat(const ip_site *site, ip_expr *body) { return site->channels > 1 && ip_may_be_flat(site, body); }
+
+/* ---- many channels: emit_row.c, Note [Many channels] ------------------------------------------------- */
+
+int ip_lanes_of_channels(int64_t channels, int width)
+{
+    enum { LEAST_LANES = 4 };
+    while (width >= LEAST_LANES && channels % width)
+        width /= 2;
+    return channels <= IP_WRITTEN_CHANNELS || width < LEAST_LANES ? 1 : width;
+}
+
+int ip_lanes_of_ends(const ip_expr *body, int64_t channels, int vector_bytes)
+{
+    /* of a selection, only what is selected is computed */
+    if (body->op == IP_X_SELECT) return 1;
+    return ip_lanes_of_channels(channels, vector_bytes / (int)ip_dtype(body->dtype)->size_bytes);
+}

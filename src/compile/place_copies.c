@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows and tiles of sources that are copied before they are read. */
 #include "compile/placing.h"
+#include "compile/segments.h"
 
 /*
  * Note [Reading in place]
  * Rows: a stage that reads a few columns beside its own from a buffer reads them there, and computes the ends of its
  * rows, where the border rule counts, apart (emit_row.c). Ends are computed element by element, so where more columns
  * or more operations make that dear the rows are copied first and their edges filled in; so they are for folds and
- * windows.
+ * windows. Many channels are a vector there, too.
  */
-enum { COLUMNS_BESIDE = 4, OPERATIONS_BESIDE = 200 };
+enum { COLUMNS_BESIDE = 4, OPERATIONS_BESIDE = 200, END_BYTES = 32 /* of a vector, at least */ };
 
 static void check_beside(ip_expr *x, void *user)
 {
@@ -25,8 +26,11 @@ static void check_beside(ip_expr *x, void *user)
 void ip_choose_reading(ip_placing *p, const ip_stage *s)
 {
     p->domain = ip_stage_domain(s);
-    p->reads_in_place =
-        !ip_in_tiles(p) && s->kind == IP_STAGE_MAP && ip_x_size(p->plan->ir, s->body) * s->dims[3] <= OPERATIONS_BESIDE;
+    p->reads_in_place = !ip_in_tiles(p) && s->kind == IP_STAGE_MAP;
+    if (p->reads_in_place) {
+        const int lanes = ip_lanes_of_ends(s->body, s->dims[3], END_BYTES);
+        p->reads_in_place = ip_x_size(p->plan->ir, s->body) * s->dims[3] / lanes <= OPERATIONS_BESIDE;
+    }
     if (p->reads_in_place) ip_x_walk(p->plan->ir, s->body, check_beside, p);
 }
 

@@ -32,6 +32,10 @@ bool ip_may_be_flat(const ip_site *site, ip_expr *body);
 bool ip_is_flat(const ip_site *site, ip_expr *body);
 /* Up to so many channels are written out one by one; more are a loop over c. */
 enum { IP_WRITTEN_CHANNELS = 4 };
+/* The lanes of vectors that divide so many channels; 1: too few are side by side. */
+int ip_lanes_of_channels(int64_t channels, int width);
+/* Of body in the ends of rows, where columns beside an element's own may lie outside (emit_row.c). */
+int ip_lanes_of_ends(const ip_expr *body, int64_t channels, int vector_bytes);
 /* body in channel c, where channels are written out; else body itself. */
 ip_expr *ip_of_channel(const ip_site *site, ip_expr *body, int c);
 

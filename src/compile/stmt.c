@@ -82,10 +82,10 @@ static void print_hint(const ip_stmt *s, int indent, ip_str *out)
     char width[16];
     snprintf(width, sizeof width, "%d", s->vector_width);
     bool is_sum = s->parallel == IP_REDUCTION;
-    const char *rest = s->in_lanes   ? " interleave_count(1) unroll(disable)"
-                       : s->is_whole ? " interleave_count(1)"
-                       : is_sum      ? " interleave_count(4)"
-                                     : "";
+    const char *rest = s->in_lanes || s->is_vector ? " interleave_count(1) unroll(disable)"
+                       : s->is_whole               ? " interleave_count(1)"
+                       : is_sum                    ? " interleave_count(4)"
+                                                   : "";
     line(out, indent, "#pragma clang loop vectorize(", is_sum ? "enable" : "assume_safety", ") vectorize_width(", width,
          ")", rest, NULL);
 }

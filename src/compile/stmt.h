@@ -35,6 +35,7 @@ typedef struct ip_stmt {
     ip_parallel parallel;
     int vector_width; /* FOR: hint; 0: none */
     bool is_whole;    /* FOR: runs over whole vectors of that width */
+    bool is_vector;   /* FOR: has as many iterations as a vector of that width has lanes */
     bool in_lanes;    /* FOR, b and c are names: each vector is a loop over its lanes, the last one begins early */
     struct ip_stmt *first, *last, *next;
 } ip_stmt;
