@@ -4,7 +4,7 @@
  * before this text: MM_T, the type of elements and of sums; MM_BYTES, its size; MM_FMA(a, b, c).
  *
  *     mm_reduce   few columns: a long sum for each element; b comes transposed
- *     mm_blocked  everything large; on a CPU after mm_pack, which lays b out in panels
+ *     mm_blocked  everything large; on a CPU after mm_pack, which lays b out in panels, unless it is as wide as one
  *     mm_direct   the rest: little matrices, few rows
  *
  * P: [1] m, [2] n, [3] k, [4] extent of the inner batch axis, [5..8] how many matrices further a's next one lies along
@@ -83,6 +83,28 @@ __kernel void mm_pack(__global const MM_T *restrict b, __global MM_T *restrict p
         for (int j = 0; j < MM_W; j++)
             out[(long)i * MM_W + j] = j < columns ? in[(long)i * n + j] : (MM_T)0;
 }
+
+#if MM_ACROSS == 1 && !defined MM_VIEW
+/* The whole of a micro-tile whose columns fit one register, from rows of a, k elements apart, as they lie: what is
+ * packed would be read once. */
+IP_APART void mm_narrow_tile(__global const MM_T *restrict a, int k, __global const MM_T *restrict b, int steps,
+                             __global MM_T *restrict c, bool first)
+{
+    mm_v sum[MM_R];
+#pragma unroll
+    for (int r = 0; r < MM_R; r++)
+        sum[r] = first ? (mm_v)0 : MM_LOAD(r, c);
+    for (int i = 0; i < steps; i++) {
+        const mm_v across = MM_LOAD(i, b);
+#pragma unroll
+        for (int r = 0; r < MM_R; r++)
+            sum[r] = MM_FMA((mm_v)a[(long)r * k + i], across, sum[r]);
+    }
+#pragma unroll
+    for (int r = 0; r < MM_R; r++)
+        MM_STORE(sum[r], r, c);
+}
+#endif
 
 /* c of a micro-tile += the product of MM_R rows of a, packed step by step, and a panel of b. */
 IP_APART void mm_tile(const MM_T *restrict a, __global const MM_T *restrict b, int steps, __global MM_T *restrict c,
@@ -249,6 +271,13 @@ __kernel void mm_blocked(__global MM_T *restrict c, __global const MM_T *restric
         const int steps = min(MM_KB, k - s);
         for (int y = y0; y < y1; y += MM_R) {
             const int rows = min(MM_R, y1 - y);
+#if MM_ACROSS == 1 && !defined MM_VIEW
+            if (rows == MM_R && n == MM_W) {
+                mm_narrow_tile(a + mm_a(P, t) + (long)y * k + s, k, pb + (long)s * MM_W, steps, pc + (long)y * n,
+                               s == 0);
+                continue;
+            }
+#endif
 #ifdef MM_VIEW
             mm_pack_view(a, P, y, rows, s, steps, block);
 #else

@@ -430,6 +430,9 @@ static const shape shapes[] = {
     { "recursive($1, feedforward=[0.25], feedback=[-0.75], axis=0)", IMGPAR_F32, 1, 61, 37, 0 },
     { "sort($1)", IMGPAR_U8, 1, 61, 1, 0 },
     { "matmul(squeeze($1), transpose(squeeze($2)))", IMGPAR_I32, 1, 17, 9, 0 },
+    /* few columns: a register's, which are read where they lie */
+    { "matmul(reshape($1, [149 40]), slice(squeeze($2), [0 0], [40 16]))", IMGPAR_F32, 1, 40, 149, 1e-5 },
+    { "matmul(reshape($1, [20 360]), slice(reshape($2, [360 20]), [0 0], [360 16]))", IMGPAR_I32, 1, 360, 20, 0 },
     { "p = reshape(abs($1), [6 10 64])\nw = reshape(abs($2), [64 60])\nfn tap(k) = matmul(slice(p, [k, k, 0], "
       "[k + 4, k + 8, 64]), slice(w, [0, 20 * k], [64, 20 * k + 20]))\n1 + fold(3, k -> tap(k), \"sum\")",
       IMGPAR_F32, 1, 64, 60, 1e-5 },

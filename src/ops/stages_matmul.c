@@ -81,11 +81,18 @@ static int64_t rows_of(const ip_opaque_call *call)
     return is_one(s) ? s[IP_MM_OUTER] * s[IP_MM_INNER] * s[IP_MM_M] : s[IP_MM_M];
 }
 
+/* Whether the right factor is laid out in panels first. One that is as wide as a panel is one. */
+static bool is_packed(const ip_opaque_call *call)
+{
+    const int64_t *s = call->opaque->sizes;
+    return s[IP_MM_METHOD] == IP_MM_BLOCKED && call->device.is_cpu && s[IP_MM_N] != tiling_of(call).w;
+}
+
 static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH])
 {
     const int64_t *s = call->opaque->sizes;
     tiling t = tiling_of(call);
-    if (s[IP_MM_METHOD] != IP_MM_BLOCKED || !call->device.is_cpu) return;
+    if (!is_packed(call)) return;
     bytes[0] = (uint64_t)(s[IP_MM_N_B] * ip_ceil_div(s[IP_MM_N], t.w) * t.w * s[IP_MM_K]) *
                ip_dtype(call->opaque->dtype)->size_bytes;
 }
@@ -179,7 +186,7 @@ static bool blocked_on_cpu(const ip_opaque_call *call, ip_opaque_launch *out)
     while (rows > t.r && products * column_blocks * ip_ceil_div(m, rows) < wanted)
         rows -= t.r;
     out->kernel = "mm_blocked";
-    out->buffers[2] = IP_BUFFER_SCRATCH;
+    if (is_packed(call)) out->buffers[2] = IP_BUFFER_SCRATCH;
     out->global[0] = (size_t)column_blocks;
     out->global[1] = 1;
     out->global[2] = (size_t)(products * ip_ceil_div(m, rows));
@@ -234,10 +241,11 @@ static bool reduce(const ip_opaque_call *call, ip_opaque_launch *out)
 static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
 {
     ip_mm_method method = (ip_mm_method)call->opaque->sizes[IP_MM_METHOD];
-    bool packs = method == IP_MM_BLOCKED && call->device.is_cpu;
+    const bool packs = is_packed(call);
     if (step > packs) return false;
     set_params(call, out);
-    if (packs) return step == 0 ? pack(call, out) : blocked_on_cpu(call, out);
+    if (packs && step == 0) return pack(call, out);
+    if (method == IP_MM_BLOCKED && call->device.is_cpu) return blocked_on_cpu(call, out);
     if (method == IP_MM_BLOCKED && call->opaque->sizes[IP_MM_N] >= BLOCKED_COLUMNS) return blocked_on_gpu(call, out);
     return method == IP_MM_REDUCE ? reduce(call, out) : direct(call, out);
 }
