@@ -195,6 +195,11 @@ CLAIM(rows_of_another_height_are_made_at_their_readers_pace,
       { "resize(blur($1, 1), width=15, height=130)", 1, NULL },
       { "resize(cast($1, f32), width=90, height=30)", 2, NULL },
       { "fastblur(resize($1, width=90, height=80), 9)", 2, "it is read at computed places" })
+CLAIM(a_level_of_a_pyramid_ends_a_kernel_with_a_reason,
+      { "a = cast(resize($1, width=320, height=240), u8)\n"
+        "fn down(a) = slice(convsep(a, [1 2 1], [1 2 1], scale=16), step=[2 2])\nd = down(a)\n"
+        "fn up(a, n) = make(320, 240, at(a, y / n, x / n, filter=linear))\nup(d, 2) + up(down(d), 4)",
+        3, "its reader's rows are made at a pace of their own" })
 CLAIM(another_size_ends_a_kernel_with_a_reason,
       { "resize(boxblur($1, size=5), width=30, height=20, filter=nearest)", 2, "its reader has another size" })
 
@@ -1007,6 +1012,7 @@ int main(void)
     tcase_add_test(c, rows_of_another_width_are_kept_whole);
     tcase_add_test(c, rows_of_another_height_are_made_at_their_readers_pace);
     tcase_add_loop_test(c, every_nth_row_of_a_filter_is_what_all_rows_have, 0, sizeof slicings / sizeof *slicings);
+    tcase_add_test(c, a_level_of_a_pyramid_ends_a_kernel_with_a_reason);
     tcase_add_test(c, another_size_ends_a_kernel_with_a_reason);
     tcase_add_test(c, a_wrap_border_is_cut_with_a_reason);
     tcase_add_test(c, fusion_can_be_switched_off);

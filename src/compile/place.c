@@ -187,6 +187,15 @@ static bool are_abreast(const ip_placed *a, const ip_placed *b)
     return a->pace < 0 && b->pace < 0 && a->lead == b->lead && a->first == b->first;
 }
 
+/* Why source is not kept for a reader of its rows at computed places: what is stored is made row after row, and what is
+ * made at a pace sets none. */
+static const char *why_not_at_places(const ip_placed *source, const ip_placed *reader)
+{
+    return source->is_stored   ? "it is stored for others, too, and read at computed places"
+           : reader->pace >= 0 ? "its reader's rows are made at a pace of their own"
+                               : "it is read at computed places";
+}
+
 /*
  * The pace at which source's rows are made: that of its reader, or, where reader reads them at computed rows, its own,
  * to whose rows lead and first of all that follows it are then relative. All readers must agree.
@@ -209,7 +218,7 @@ static bool keeps_pace(ip_placing *p, ip_placed *source, const ip_expr *load, co
     }
     if (fits && pace >= 0) /* sums that are carried down would begin anew with each row */
         fits = source->n_running == 0 || !ip_pace_leaves_rows_out(&p->kernel->placed[pace].paced);
-    if (!fits) p->why = reach->is_paced ? "it is read at computed places" : "its readers want other rows";
+    if (!fits) p->why = reach->is_paced ? why_not_at_places(source, reader) : "its readers want other rows";
     source->pace = pace;
     return fits;
 }
@@ -267,7 +276,7 @@ static void note_load(ip_expr *load, void *user)
         reach.x_lo -= ip_x_classify(p->plan->ir, load->arg[2]).uses_tap;
     }
     if (!reach.is_local && !keeps_whole_rows && !reach.is_paced) {
-        p->why = "it is read at computed places";
+        p->why = why_not_at_places(source, reader);
         return;
     }
     if (wraps_rows(load, &reach) && !source->is_copy) {
