@@ -106,7 +106,7 @@ install_packages() {
         $as_root apt-get -qq update ||
             say "apt-get update failed; trying with the package lists that are here"
         $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
-            -o Dpkg::Use-Pty=0 "$@" </dev/null > build/packages.log 2>&1 || {
+            -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@" </dev/null > build/packages.log 2>&1 || {
             tail -n 20 build/packages.log >&2
             die "apt-get could not install them (build/packages.log)"
         }

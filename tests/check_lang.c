@@ -189,7 +189,7 @@ static const text_case messages[] = {
     { "a = 1\nprint(a.width)", "2:8: '.' means nothing here; operations are called: width(a)" },
     { "print(make(2, 2, x).r)", "1:20: there is no component r; that is slice(a, 0, 1, axis=2), of an image" },
     { "print(make(2, 2, x).shape)",
-      "1:20: there is no component shape; that is width(a), height(a) and channels(a); --explain shows it" },
+      "1:20: '.' means nothing here; operations are called: shape(a)" },
     { "print(make(2, 2, x).re)", "1:20: there is no component re; zip(re=...) names one" },
     { "print(zip(r=make(2, 2, x), h=make(2, 2, y)).g)", "1:44: there is no component g; it has r, h" },
     { "print(zip(1, 2))", "1:7: zip: one component at least must be an array" },
@@ -263,8 +263,10 @@ static const text_case messages[] = {
     { "print(merge(1, 2, 3))", "1:7: unknown operation merge; that is zip(r, g, b)" },
     { "print(True)", "1:7: unknown name True; that is true" },
     { "print(resize(make(2, 2, x), [1 1]))", "1:29: resize: width must be an integer, not a list of numbers" },
+    { "print(shape(1))", "1:13: shape takes an array, not a number" },
+    { "print(make(shape=shape(open(\"none.png\")), expr=x, width=1))",
+      "1:18: make: shape stands for width, height and channels; give it alone" },
     { "print(scann(1))", "1:7: unknown operation scann (near: scan, canny)" },
-    { "print(sum([1 2 3]))", "1:11: sum: a must be an array, not a matrix; numbers([1 2 3]) is one" },
     /* rules between literals are found before a file is opened, wherever they can be known */
     { "print(clamp(open(\"none.png\"), 5, 2))", "1:31: clamp: lo=5 is above hi=2" },
     { "print(clamp(open(\"none.png\"), 5, hi=-1))", "1:31: clamp: lo=5 is above hi=-1" },
@@ -1055,6 +1057,12 @@ START_TEST(arrays_as_text_are_what_print_says)
         { "mean(numbers([1 2 4 8]))", "3.75" },
         { "numbers([1 2; 3 4]) * 2", "[2 4; 6 8]" },
         { "maxval(numbers([1 2])) > 1", "true" },
+        { "sum([1 2 3])", "6" }, /* a list where an array is due is one */
+        { "sort([3 1 2])", "[1 2 3]" },
+        { "matmul([1 2; 3 4], transpose([5 6; 7 8]))", "[17 23; 39 53]" },
+        { "take(take([5 6 7], [2 0]), [1])", "5" },
+        { "zeros(shape(make(2, 3, x)))", "[0 0; 0 0; 0 0]" },
+        { "numbers(shape(make(shape=[4 1 2 3], expr=x)))", "[4 1 2 3]" },
         { "make(30, 40, x)", "[40, 30] i32" }, /* too many to be told */
     };
     char *text;

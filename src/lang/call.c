@@ -236,12 +236,11 @@ typedef struct made {
     imgpar_array *array;
 } made;
 
-/* An input behind the first is numbers() of a list that is written there, percentiles(a, [5 95]). Not of what is
+/* An input is numbers() of a list that is written there: percentiles(a, [5 95]), det([1 2; 3 4]). Not of what is
  * computed element by element, where a list is a parameter: a * [1 2 3] has a number for each channel. */
 static bool takes_numbers(const ip_op *op, const ip_symbol *name, int i)
 {
-    return is_input(op, name, i) && !(op->flags & IP_OP_ELEMENTWISE) &&
-           (name ? strcmp(name->name, op->info.input_names[0]) != 0 : i > 0);
+    return is_input(op, name, i) && !(op->flags & IP_OP_ELEMENTWISE);
 }
 
 /* Places and groups are whole numbers: take(a, [2 0]). */

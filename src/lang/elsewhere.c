@@ -29,7 +29,6 @@ static const known_name names[] = {
 /* Members: a.name. */
 static const known_name members[] = {
     { "T", "transpose(a)" },
-    { "shape", "width(a), height(a) and channels(a); --explain shows it" },
     { "size", "width(a) * height(a) * channels(a)" },
     { "dtype", "shown by --explain; cast(a, f32) changes it" },
     { "r", "slice(a, 0, 1, axis=2), of an image" },

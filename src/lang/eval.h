@@ -180,6 +180,7 @@ bool ip_call_read(ip_eval *ev, size_t offset, imgpar_array *a, const ip_offsets 
 /* Is it a word of the row that reads? Messages begin with form. */
 bool ip_check_border(ip_eval *ev, const ip_node *word, const char *border, const char *form);
 bool ip_form_extent(ip_eval *ev, const ip_node *call, ip_val *out);
+bool ip_form_shape(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_make(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_reduce(ip_eval *ev, const ip_node *call, ip_val *out);

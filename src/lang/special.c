@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The forms of the language that are no rows of the operation table, because
- * they bind names or shapes, or give numbers: make, reduce, width, height, channels, white.
+ * they bind names or shapes, or give numbers: make, reduce, width, height, channels, white, shape.
  * iterate and stencil have files of their own.
  */
 #include "base/alloc.h"
@@ -41,17 +41,28 @@ bool ip_form_args(ip_eval *ev, const ip_node *call, const ip_node **slots)
     return true;
 }
 
-/* ---- width, height, channels, white ---------------------------------------------------------- */
+/* ---- width, height, channels, white, shape --------------------------------------------------- */
+
+/* The array that a call is about, in *v; of an unknown one *out is an unknown value of that kind. */
+static bool measured_array(ip_eval *ev, const ip_node *call, ip_value_kind kind, ip_val *v, ip_val *out)
+{
+    const ip_node *slot;
+    if (!ip_form_args(ev, call, &slot)) return false;
+    ip_place place = ip_leave_region(ev, ev->place.make);
+    bool ok = ip_eval_value(ev, slot, v);
+    ev->place = place;
+    if (!ok) return false;
+    *out = ip_val_unknown(kind);
+    if (v->kind == IP_V_ARRAY || v->kind == IP_V_ANY) return true;
+    ip_eval_fail(ev, slot->offset, "%s takes an array, not %s", call->name->name, ip_val_kind_text(v));
+    ip_val_free(v);
+    return false;
+}
 
 bool ip_form_extent(ip_eval *ev, const ip_node *call, ip_val *out)
 {
-    const ip_node *slot;
     ip_val v;
-    if (!ip_form_args(ev, call, &slot)) return false;
-    ip_place place = ip_leave_region(ev, ev->place.make);
-    bool ok = ip_eval_value(ev, slot, &v);
-    ev->place = place;
-    if (!ok) return false;
+    if (!measured_array(ev, call, IP_V_NUMBER, &v, out)) return false;
     if (v.kind == IP_V_ARRAY && !ev->checking) {
         int64_t dims[4];
         ip_type_dims(&v.u.array->type, dims);
@@ -59,13 +70,22 @@ bool ip_form_extent(ip_eval *ev, const ip_node *call, ip_val *out)
         double number = (double)dims[*which == 'w' ? 2 : *which == 'h' ? 1 : 3];
         if (strcmp(which, "white") == 0) number = ip_type_full(&v.u.array->type);
         *out = ip_val_number(number, number != floor(number));
-    } else if (v.kind == IP_V_ARRAY || v.kind == IP_V_ANY) {
-        *out = ip_val_unknown(IP_V_NUMBER);
-    } else {
-        ok = ip_eval_fail(ev, slot->offset, "%s takes an array, not %s", call->name->name, ip_val_kind_text(&v));
     }
     ip_val_free(&v);
-    return ok;
+    return true;
+}
+
+bool ip_form_shape(ip_eval *ev, const ip_node *call, ip_val *out)
+{
+    ip_val v;
+    if (!measured_array(ev, call, IP_V_MATRIX, &v, out)) return false;
+    const ip_type *type = v.kind == IP_V_ARRAY && !ev->checking ? &v.u.array->type : NULL;
+    ip_matrix *m = type ? ip_matrix_new(1, type->rank) : NULL;
+    for (int k = 0; m && k < type->rank; k++)
+        m->numbers[k] = (double)type->shape[k];
+    if (m) *out = (ip_val){ .kind = IP_V_MATRIX, .u.matrix = m };
+    ip_val_free(&v);
+    return m || !type || ip_eval_fail_memory(ev);
 }
 
 /* ---- make ------------------------------------------------------------------------------------ */

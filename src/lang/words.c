@@ -149,6 +149,8 @@ static const ip_word words[] = {
          "Its white or, where it has none, 1 for bool and floats, the maximum of u8 and u16, else 255.",
          "threshold(a, white(a) / 2)", 1, "array"),
     FORM("channels", ip_form_extent, "channels(array)", "the number of channels", "", "channels(a) == 3", 1, "array"),
+    FORM("shape", ip_form_shape, "shape(array)", "the extents of all axes, as a vector",
+         "From the first axis on: of a picture [height width channels].", "make(shape=shape(a), expr=x)", 1, "array"),
 
     NAMED("x", "x", "the column of each element, from 0, in an element-wise expression or make()", "",
           "make(256, 64, x + y)"),
