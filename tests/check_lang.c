@@ -188,8 +188,7 @@ static const text_case messages[] = {
     { "a = open(\"b.png\").blur(2)", "1:18: '.' means nothing here; operations are called: blur(a)" },
     { "a = 1\nprint(a.width)", "2:8: '.' means nothing here; operations are called: width(a)" },
     { "print(make(2, 2, x).r)", "1:20: there is no component r; that is slice(a, 0, 1, axis=2), of an image" },
-    { "print(make(2, 2, x).shape)",
-      "1:20: '.' means nothing here; operations are called: shape(a)" },
+    { "print(make(2, 2, x).shape)", "1:20: '.' means nothing here; operations are called: shape(a)" },
     { "print(make(2, 2, x).re)", "1:20: there is no component re; zip(re=...) names one" },
     { "print(zip(r=make(2, 2, x), h=make(2, 2, y)).g)", "1:44: there is no component g; it has r, h" },
     { "print(zip(1, 2))", "1:7: zip: one component at least must be an array" },
@@ -322,7 +321,7 @@ static const text_case messages[] = {
     { "print(\"a\" < \"b\")", "1:7: '<' takes numbers and arrays, not text" },
     { "print(5.5 & 2)", "1:11: '&' takes whole numbers" },
     { "print(1 << 64)", "1:9: '<<' shifts by 0 to 63" },
-    { "print(make(2, 2, 1) * [1 2])", "1:23: '*' takes numbers and arrays, not a vector" },
+    { "print([1 2] * 2)", "1:7: '*' takes numbers and arrays, not a vector" }, /* a list is none where no array is */
     /* forms */
     { "print(x + 1)", "1:7: x is a coordinate, and nothing here says of which shape: use it with an array, or in "
                       "make(width, height, expr)" },
@@ -1051,6 +1050,48 @@ START_TEST(a_pipeline_is_a_function_of_frames)
 }
 END_TEST
 
+/* Numbers of a list bend as literals do: what stands beside them keeps its dtype where that holds them. */
+START_TEST(lists_bend)
+{
+    static const struct {
+        imgpar_dtype beside;
+        const char *text;
+        imgpar_dtype is;
+    } rows[] = {
+        { IMGPAR_U8, "$1 * [1 2]", IMGPAR_I32 },
+        { IMGPAR_U8, "$1 * [1 300]", IMGPAR_I32 },
+        { IMGPAR_U8, "$1 * [1 0.5]", IMGPAR_F32 },
+        { IMGPAR_F16, "$1 * [1 2]", IMGPAR_F16 },
+        { IMGPAR_F16, "$1 * [1 0.5]", IMGPAR_F16 },
+        { IMGPAR_F32, "$1 + [1 16777217]", IMGPAR_F32 },
+        { IMGPAR_F64, "$1 + [1 0.1]", IMGPAR_F64 },
+        { IMGPAR_U32, "$1 * [1 2]", IMGPAR_U32 },
+        { IMGPAR_U32, "$1 * [1 -2]", IMGPAR_I64 },
+        { IMGPAR_I32, "$1 + [0.5 1]", IMGPAR_F32 },
+        { IMGPAR_U64, "$1 + [1 2]", IMGPAR_U64 },
+        { IMGPAR_U8, "$1 + [1 5000000000]", IMGPAR_I64 },
+        { IMGPAR_U8, "$1 > [1 2]", IMGPAR_BOOL },
+        { IMGPAR_U8, "$1 > 3 ? $1 : [9 8]", IMGPAR_U8 },
+        { IMGPAR_U8, "max($1, [9 8])", IMGPAR_I32 },
+        { IMGPAR_COMPLEX64, "$1 * [1 2]", IMGPAR_COMPLEX64 },
+        { IMGPAR_U8, "$1 > 3 ? $1 : [9 800]", IMGPAR_I32 },
+        { IMGPAR_U8, "$1 > 3 ? [1 2] : [3 4]", IMGPAR_I32 },
+        { IMGPAR_U8, "$1 > 3 ? [1 2] : [3.5 4]", IMGPAR_F32 },
+    };
+    const double zeros[4] = { 0 };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        imgpar_array *in = imgpar_array_from_data(ctx, rows[k].beside, 2, (int64_t[]){ 1, 2 }, zeros),
+                     *a = imgpar_apply(ctx, rows[k].text, &in, 1);
+        imgpar_info info = { .struct_size = sizeof info };
+        ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s: %s", rows[k].text, imgpar_array_message(a));
+        ck_assert_msg(info.dtype == rows[k].is, "%s beside %s is %s", rows[k].text, imgpar_dtype_name(rows[k].beside),
+                      imgpar_dtype_name(info.dtype));
+        imgpar_array_release(a);
+        imgpar_array_release(in);
+    }
+}
+END_TEST
+
 START_TEST(arrays_as_text_are_what_print_says)
 {
     static const char *const texts[][2] = {
@@ -1058,6 +1099,12 @@ START_TEST(arrays_as_text_are_what_print_says)
         { "numbers([1 2; 3 4]) * 2", "[2 4; 6 8]" },
         { "maxval(numbers([1 2])) > 1", "true" },
         { "sum([1 2 3])", "6" }, /* a list where an array is due is one */
+        { "sqrt([1 4 9])", "[1 2 3]" },
+        { "make(3, 2, x) * [1 2 3]", "[0 2 6; 0 2 6]" },
+        { "[1 2 3] - make(3, 1, x)", "[1 1 1]" },
+        { "make(2, 2, x) > [0.5; 1]", "[0 1; 0 0]" },
+        { "make(2, 1, x == 1) ? [7 8] : make(2, 1, 9)", "[9 8]" },
+        { "min(make(3, 1, x), [1 0 1])", "[0 0 1]" },
         { "sort([3 1 2])", "[1 2 3]" },
         { "matmul([1 2; 3 4], transpose([5 6; 7 8]))", "[17 23; 39 53]" },
         { "take(take([5 6 7], [2 0]), [1])", "5" },
@@ -1220,6 +1267,7 @@ int main(void)
     tcase_add_test(c, a_pipeline_runs_twice_and_builds);
     tcase_add_loop_test(c, hostile_text_meets_a_message, 0, N(hostile));
     tcase_add_test(c, damaged_text_is_survived);
+    tcase_add_test(c, lists_bend);
     tcase_add_test(c, arrays_as_text_are_what_print_says);
     tcase_add_test(c, names_from_elsewhere_are_none_of_ours_and_their_answers_are);
     tcase_add_loop_test(c, every_failing_allocation_is_reported, 0, N(allocating));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls: operators, functions of the program, and operations of the table. */
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "lang/program.h"
 #include "lang/scalar.h"
 #include "ops/check.h"
@@ -16,6 +17,40 @@ static bool is_array_like(const ip_val *v) { return v->kind == IP_V_ARRAY || v->
 static bool refuse_operand(ip_eval *ev, size_t offset, const char *symbol, const ip_val *v)
 {
     return ip_eval_fail(ev, offset, "'%s' takes numbers and arrays, not %s", symbol, ip_val_kind_text(v));
+}
+
+/* numbers() of a list, *out being the array; unknown where the list is. */
+static bool list_as_array(ip_eval *ev, size_t offset, const ip_matrix *list, imgpar_dtype dtype, imgpar_array **out)
+{
+    *out = NULL;
+    if (!list || ev->checking) return true;
+    ip_val array;
+    const ip_arg args[2] = {
+        { .kind = IP_ARG_MATRIX, .rows = list->rows, .cols = list->cols, .numbers = list->numbers },
+        { .name = "dtype", .kind = IP_ARG_TEXT, .text = ip_dtype(dtype)->name }
+    };
+    const size_t offsets[2] = { offset, offset };
+    if (!ip_call_args(ev, ip_op_find("numbers"), offset, args, offsets, 2, &array)) return false;
+    *out = array.u.array;
+    return true;
+}
+
+/* What a list is computed beside: the first array among the values, or NULL. */
+static const imgpar_array *array_beside(const ip_val *vals, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (vals[i].kind == IP_V_ARRAY && vals[i].u.array) return vals[i].u.array;
+    return NULL;
+}
+
+/* A list beside an array is an array of numbers that bend as literals do: photo * [1.1 1 0.9]. Beside none they are
+ * what literals are by themselves. */
+static bool list_beside(ip_eval *ev, size_t offset, const ip_matrix *list, const imgpar_array *beside,
+                        imgpar_array **out)
+{
+    const imgpar_dtype dtype = beside ? beside->type.dtype : IMGPAR_I32;
+    return list_as_array(ev, offset, list, list ? ip_list_dtype(list->numbers, list->rows * list->cols, dtype) : dtype,
+                         out);
 }
 
 bool ip_call_operator(ip_eval *ev, ip_operator op, size_t offset, const ip_val *operands, ip_val *out)
@@ -37,13 +72,26 @@ bool ip_call_operator(ip_eval *ev, ip_operator op, size_t offset, const ip_val *
     const ip_op *row = ip_op_find_symbol(facts->symbol, facts->n_operands);
     if (!row) return ip_eval_fail(ev, offset, "'%s' is not offered on arrays", facts->symbol);
     ip_arg args[3];
-    for (int i = 0; i < facts->n_operands; i++) {
+    imgpar_array *lists[3] = { NULL };
+    const int first = op == IP_O_SELECT; /* a condition says nothing of what is chosen */
+    const imgpar_array *beside = array_beside(operands + first, facts->n_operands - first);
+    bool ok = true;
+    for (int i = 0; ok && i < facts->n_operands; i++) {
         const ip_val *v = &operands[i];
-        args[i] = is_array_like(v) ? ip_arg_array(v->kind == IP_V_ARRAY ? v->u.array : NULL) : ip_arg_number(v->number);
+        if (v->kind == IP_V_MATRIX) {
+            ok = list_beside(ev, offset, v->u.matrix, beside, &lists[i]);
+            args[i] = ip_arg_array(lists[i]);
+        } else {
+            args[i] =
+                is_array_like(v) ? ip_arg_array(v->kind == IP_V_ARRAY ? v->u.array : NULL) : ip_arg_number(v->number);
+        }
         args[i].fractional = v->kind == IP_V_NUMBER && v->fractional;
-        args[i].unknown = v->unknown;
+        args[i].unknown = v->unknown || (v->kind == IP_V_MATRIX && !lists[i]);
     }
-    return ip_call_args(ev, row, offset, args, NULL, facts->n_operands, out);
+    ok = ok && ip_call_args(ev, row, offset, args, NULL, facts->n_operands, out);
+    for (int i = 0; i < facts->n_operands; i++)
+        imgpar_array_release(lists[i]);
+    return ok;
 }
 
 bool ip_call_spread(ip_eval *ev, size_t offset, const ip_type *shape, const ip_val *value, const ip_val *other,
@@ -88,8 +136,12 @@ static bool eval_operands(ip_eval *ev, const ip_node *node, int from, ip_val *op
     for (int i = from; i < node->n_items; i++)
         if (!ip_eval_value(ev, node->items[i], &operands[i])) return false;
     if (are_compared_texts((ip_operator)node->op, operands)) return true;
+    bool has_array = false;
+    for (int i = 0; i < node->n_items; i++)
+        has_array = has_array || is_array_like(&operands[i]);
     for (int i = from; i < node->n_items; i++)
-        if (!is_array_like(&operands[i]) && !ip_val_is_scalar(&operands[i]))
+        if (!is_array_like(&operands[i]) && !ip_val_is_scalar(&operands[i]) &&
+            !(has_array && operands[i].kind == IP_V_MATRIX))
             return refuse_operand(ev, node->items[i]->offset, ip_operators[node->op].symbol, &operands[i]);
     return true;
 }
@@ -236,15 +288,8 @@ typedef struct made {
     imgpar_array *array;
 } made;
 
-/* An input is numbers() of a list that is written there: percentiles(a, [5 95]), det([1 2; 3 4]). Not of what is
- * computed element by element, where a list is a parameter: a * [1 2 3] has a number for each channel. */
-static bool takes_numbers(const ip_op *op, const ip_symbol *name, int i)
-{
-    return is_input(op, name, i) && !(op->flags & IP_OP_ELEMENTWISE);
-}
-
 /* Places and groups are whole numbers: take(a, [2 0]). */
-static bool counts_places(const char *input, const ip_arg *list)
+static bool counts_places(const char *input, const ip_matrix *list)
 {
     if (strcmp(input, "indices") != 0 && strcmp(input, "keys") != 0) return false;
     for (int k = 0; k < list->rows * list->cols; k++)
@@ -252,24 +297,25 @@ static bool counts_places(const char *input, const ip_arg *list)
     return true;
 }
 
-/* input: which it is of the call's inputs. */
-static bool numbers_to_arg(ip_eval *ev, const char *input, size_t offset, ip_arg *arg, made *m)
+/* An input is numbers() of a list that is written there: percentiles(a, [5 95]), det([1 2; 3 4]). Computed element by
+ * element it bends to what it stands beside, if anything. */
+static bool list_to_arg(ip_eval *ev, const ip_op *op, const ip_symbol *name, int i, size_t offset, const ip_val *v,
+                        const imgpar_array *beside, ip_arg *arg, made *m)
 {
-    ip_val array;
-    ip_arg values[2] = { *arg, { .name = "dtype", .kind = IP_ARG_TEXT, .text = "i32" } };
-    const size_t offsets[2] = { offset, offset };
-    values[0].name = NULL;
+    const char *input = name ? name->name : op->info.input_names[i];
     arg->kind = IP_ARG_ARRAY;
-    if (!values[0].numbers || ev->checking) return true; /* it is not known yet */
-    const int n = counts_places(input, &values[0]) ? 2 : 1;
-    if (!ip_call_args(ev, ip_op_find("numbers"), offset, values, offsets, n, &array)) return false;
-    arg->array = m->array = array.u.array;
-    return true;
+    const bool ok =
+        op->flags & IP_OP_ELEMENTWISE
+            ? list_beside(ev, offset, v->u.matrix, beside, &m->array)
+            : list_as_array(ev, offset, v->u.matrix,
+                            v->u.matrix && counts_places(input, v->u.matrix) ? IMGPAR_I32 : IMGPAR_F32, &m->array);
+    arg->array = m->array;
+    return ok;
 }
 
-/* An argument as ip_build() wants it; *m is to be freed afterwards. */
+/* An argument as ip_build() wants it; *m is to be freed afterwards. beside: an array among the arguments, or NULL. */
 static bool to_arg(ip_eval *ev, const ip_op *op, const ip_val *v, const ip_symbol *name, int i, size_t offset,
-                   ip_arg *arg, made *m)
+                   const imgpar_array *beside, ip_arg *arg, made *m)
 {
     *arg = (ip_arg){ .name = name ? name->name : NULL, .unknown = v->unknown, .number = v->number };
     switch ((ip_value_kind)v->kind) {
@@ -287,13 +333,13 @@ static bool to_arg(ip_eval *ev, const ip_op *op, const ip_val *v, const ip_symbo
         arg->array = v->u.array;
         return true;
     case IP_V_MATRIX:
+        if (is_input(op, name, i)) return list_to_arg(ev, op, name, i, offset, v, beside, arg, m);
         arg->kind = IP_ARG_MATRIX;
         if (!v->u.matrix) return true;
         arg->rows = v->u.matrix->rows;
         arg->cols = v->u.matrix->cols;
         arg->numbers = v->u.matrix->numbers;
-        return !takes_numbers(op, name, i) ||
-               numbers_to_arg(ev, name ? name->name : op->info.input_names[i], offset, arg, m);
+        return true;
     case IP_V_TEXT: {
         const imgpar_op_param *param = parameter_of(op, name, i);
         arg->kind = IP_ARG_TEXT;
@@ -382,9 +428,11 @@ bool ip_call_op(ip_eval *ev, const ip_op *op, size_t offset, const ip_val *vals,
     ip_arg *args = ip_alloc_array((size_t)n, sizeof *args);
     made *need = ip_alloc_array((size_t)n, sizeof *need);
     bool ok = (args && need) || ip_eval_fail_memory(ev), scalars = n > 0, any = false;
+    const imgpar_array *beside = array_beside(vals, n);
     if (need && n > 0) memset(need, 0, (size_t)n * sizeof *need);
     for (int i = 0; ok && i < n; i++) {
-        ok = to_arg(ev, op, &vals[i], names ? names[i] : NULL, i, offsets ? offsets[i] : offset, &args[i], &need[i]);
+        ok = to_arg(ev, op, &vals[i], names ? names[i] : NULL, i, offsets ? offsets[i] : offset, beside, &args[i],
+                    &need[i]);
         scalars = scalars && ip_val_is_scalar(&vals[i]) && !(names && names[i]);
         any = any || vals[i].kind == IP_V_ANY;
     }

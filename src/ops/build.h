@@ -54,6 +54,8 @@ imgpar_array *ip_build_text(imgpar_context *ctx, const ip_op *op, imgpar_array *
 /* The same behind up to IP_MAX_SLOTS positional arguments of any kind. */
 imgpar_array *ip_build_with_text(imgpar_context *ctx, const ip_op *op, const ip_arg *args, int n, const char *options);
 
+/* Of a list that stands beside an array: like literals its numbers bend, so it is the array's where that holds them. */
+imgpar_dtype ip_list_dtype(const double *numbers, int n, imgpar_dtype beside);
 /* Leaves. A number is a one-element array that never widens other operands. */
 imgpar_array *ip_build_number(imgpar_context *ctx, double value, bool fractional);
 /* metadata: of an encoded image, taken; may be NULL. */

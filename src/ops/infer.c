@@ -224,6 +224,27 @@ static imgpar_dtype with_literal(imgpar_dtype dtype, bool fractional)
     return dtype == IMGPAR_COMPLEX64 ? dtype : meetings[dtype][fractional ? FRACTION : WHOLE_LITERAL];
 }
 
+static bool holds(imgpar_dtype dtype, double v)
+{
+    if (is_float(dtype)) return fabs(v) <= (dtype == IMGPAR_F16 ? 0x1p11 : dtype == IMGPAR_F32 ? 0x1p24 : 0x1p53);
+    return v >= ip_dtype(dtype)->minimum && v <= ip_dtype(dtype)->maximum && fabs(v) < 0x1p63;
+}
+
+imgpar_dtype ip_list_dtype(const double *numbers, int n, imgpar_dtype beside)
+{
+    bool is_whole = true, is_held = beside != IMGPAR_COMPLEX64, is_short = true;
+    for (int k = 0; k < n; k++) {
+        is_whole = is_whole && numbers[k] == floor(numbers[k]) && fabs(numbers[k]) < 0x1p63;
+        is_held = is_held && holds(beside, numbers[k]);
+        is_short = is_short && holds(IMGPAR_I32, numbers[k]);
+    }
+    if (is_whole && is_held) return beside;
+    if (beside == IMGPAR_F32 || beside == IMGPAR_F64) return beside;
+    if (!is_whole) return with_literal(beside == IMGPAR_COMPLEX64 ? IMGPAR_F32 : beside, true);
+    if (beside == IMGPAR_F16 || beside == IMGPAR_COMPLEX64) return IMGPAR_F32;
+    return is_short ? IMGPAR_I32 : IMGPAR_I64;
+}
+
 /* Where values that all bend meet: i64, f64 with a fraction. */
 static imgpar_dtype widest(bool fractional) { return fractional ? IMGPAR_F64 : IMGPAR_I64; }
 
