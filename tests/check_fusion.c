@@ -133,6 +133,10 @@ CLAIM(a_map_into_a_map_is_one_kernel, { "clamp(linear(invert($1), 1.5, -3), 10, 
       { "$1 * 0.25 + $2 * 0.5 + sqrt($3)", 1, NULL })
 CLAIM(a_map_into_a_stencil_is_one_kernel, { "boxblur(invert($1), size=5)", 1, NULL },
       { "convolve(gray($1), [1 2 1; 2 4 2; 1 2 1], scale=16)", 1, NULL })
+CLAIM(a_matrix_of_typed_digits_is_two_passes,
+      { "convolve($1, [0.075114 0.123841 0.075114; 0.123841 0.204180 0.123841; 0.075114 0.123841 0.075114])", 1,
+        "vertical pass" },
+      { "convolve($1, [0.0751 0.1238 0.0751; 0.1238 0.2042 0.1238; 0.0751 0.1238 0.0751])", 1, "vertical pass" })
 CLAIM(rows_that_no_cache_keeps_are_written,
       { "blur(blur(make(4000, 1500, x * 0.5, channels=3), 20), 20)", 3, "its rows would not stay in the cache" },
       { "blur(blur(make(4000, 1500, x * 0.5, channels=3), 2), 2)", 1, NULL })
@@ -481,6 +485,27 @@ static void check_text(imgpar_array *a, const char *part, bool is_there)
                   text);
     imgpar_free(text);
 }
+
+START_TEST(a_matrix_of_few_digits_is_one_pass)
+{
+    static const char *const texts[] = {
+        "convolve($1, [0.08 0.12 0.08; 0.12 0.2 0.12; 0.08 0.12 0.08])", /* a product of 0.1, 0.2 it is not */
+        "convolve(cast($1, f32), [0.0751 0.1238 0.0751; 0.1238 0.2042 0.1238; 0.0751 0.1238 0.0751])",
+        "convolve(cast($1, f64), [0.075114 0.123841 0.075114; 0.123841 0.204180 0.123841; 0.075114 0.123841 0.075114])",
+        "convolve($1, [0.0751 0.1238 0.0751; 0.1238 0.2042 0.1238; 0.0751 0.1238 0.0751], scale=0.01)",
+    };
+    bench b;
+    set_up(&b);
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        imgpar_array *a = make(&b, texts[k]);
+        char *json = plan_of(&a, 1);
+        ck_assert_msg(!strstr(json, "vertical pass"), "%s is two passes", texts[k]);
+        imgpar_free(json);
+        imgpar_array_release(a);
+    }
+    tear_down(&b);
+}
+END_TEST
 
 START_TEST(a_mask_is_looked_at_a_row_at_a_time)
 {
@@ -999,6 +1024,8 @@ int main(void)
     tcase_add_test(c, three_boxes_a_blend_and_a_circle_overlay_are_one_kernel);
     tcase_add_test(c, a_map_into_a_map_is_one_kernel);
     tcase_add_test(c, a_map_into_a_stencil_is_one_kernel);
+    tcase_add_test(c, a_matrix_of_typed_digits_is_two_passes);
+    tcase_add_test(c, a_matrix_of_few_digits_is_one_pass);
     tcase_add_test(c, a_map_into_a_stencil_of_a_line_is_one_kernel);
     tcase_add_test(c, rows_that_no_cache_keeps_are_written);
     tcase_add_test(c, a_stencil_into_a_map_is_one_kernel);

@@ -27,6 +27,7 @@ typedef struct filter {
     const real *weights; /* of the window */
     real scale, offset;
     bool is_exact; /* computed without roundings */
+    real left_out; /* the levels, or of floats the share of magnitudes, by which weights may be others */
     int order;
     double percent; /* of the window's values, that are below the one taken */
     bool is_disc;
@@ -70,6 +71,7 @@ static real weighted(const filter *f, real *values, int n, real *slack)
         magnitude += fabsl(f->weights[k] * values[k]);
     }
     if (!f->is_exact) *slack = (magnitude / fabsl(f->scale) + fabsl(f->offset)) * grain(f->dtype, n);
+    *slack += f->left_out * (is_float(f->dtype) ? magnitude / fabsl(f->scale) : 1);
     return sum / f->scale + f->offset;
 }
 
@@ -180,6 +182,20 @@ static bool stays_exact(const filter *f, const real *weights, int n)
            fabsl(f->scale) < 32767;
 }
 
+/* Whether a matrix is nearly the product of the column and the row through its largest number. */
+static bool is_nearly_product(const real *m, int rows, int cols)
+{
+    real sum = 0, left = 0;
+    int at = 0;
+    for (int k = 0; k < rows * cols; k++)
+        if (fabsl(m[k]) > fabsl(m[at])) at = k;
+    for (int k = 0; k < rows * cols; k++) {
+        sum += fabsl(m[k]);
+        left += fabsl(m[k] - m[k / cols * cols + at % cols] * m[at / cols * cols + k % cols] / m[at]);
+    }
+    return left < sum / 256;
+}
+
 static void convolve(const call *c, picture *out)
 {
     real matrix[CALL_MAX_NUMBERS];
@@ -188,6 +204,8 @@ static void convolve(const call *c, picture *out)
     f.scale = call_number(c, "scale", 1);
     f.offset = call_number(c, "offset", 0);
     f.is_exact = stays_exact(&f, matrix, n);
+    if (!f.is_exact && grain(f.dtype, 0) > 0x1p-40L && is_nearly_product(matrix, rows, cols))
+        f.left_out = is_float(f.dtype) ? 0x1p-20L : 0.25L;
     each(&f, f.dtype, out, weighted);
 }
 

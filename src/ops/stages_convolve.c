@@ -98,6 +98,53 @@ static bool factor(const ip_weights *m, double *column, double *row, bool whole)
     return true;
 }
 
+/* The same for digits as people type them: the column and row whose product is nearest to m, by least squares in turn.
+ * False: the magnitudes of what is left of m sum to more than `most`. */
+static bool factor_nearly(const ip_weights *m, double *column, double *row, double most)
+{
+    enum { TURNS = 8 };
+    const int at = pivot_of(m);
+    if (at < 0 || m->rows == 1 || m->cols == 1) return false;
+    double left = 0;
+    memcpy(row, m->w + at / m->cols * m->cols, (size_t)m->cols * sizeof *row);
+    for (int turn = 0; turn < TURNS; turn++) {
+        double square = 0;
+        for (int j = 0; j < m->cols; j++)
+            square += row[j] * row[j];
+        for (int i = 0; i < m->rows; i++) {
+            column[i] = 0;
+            for (int j = 0; j < m->cols; j++)
+                column[i] += m->w[i * m->cols + j] * row[j] / square;
+        }
+        square = 0;
+        for (int i = 0; i < m->rows; i++)
+            square += column[i] * column[i];
+        for (int j = 0; j < m->cols; j++) {
+            row[j] = 0;
+            for (int i = 0; i < m->rows; i++)
+                row[j] += m->w[i * m->cols + j] * column[i] / square;
+        }
+    }
+    for (int i = 0; i < m->rows; i++)
+        for (int j = 0; j < m->cols; j++)
+            left += fabs(column[i] * row[j] - m->w[i * m->cols + j]);
+    return left <= most;
+}
+
+/* What magnitudes of weights may be left out, for a share of what the row promises: 1/4 of a level, of floats 2^-20 of
+ * the sum of magnitudes. f64 has digits enough to tell what was meant. */
+static double negligible(const ip_lower *l, const ip_weights *m, double scale)
+{
+    const ip_stage *in = l->in[0];
+    const double beyond = fabs(ip_param_number(l->node, "cval"));
+    double sum = 0;
+    for (int k = 0; k < m->rows * m->cols; k++)
+        sum += fabs(m->w[k]);
+    if (ip_float_for(in->dtype) == IMGPAR_F64) return 0;
+    if (is_float(in->dtype)) return 0x1p-20 * sum;
+    return fabs(scale) / 4 / fmax(fmax(fmax(fabs(in->lo), fabs(in->hi)), 1), beyond);
+}
+
 /* The power of two, up to 2^16, that makes all weights whole; 0: none. */
 static double whole_scale(const ip_weights *m)
 {
@@ -227,7 +274,8 @@ ip_stage *ip_stages_convolve(ip_lower *l)
         c.whole = true;
     }
     c.kernel = (kernel){ { matrix }, 1 };
-    if (factor(&matrix, column, row, k != 0))
+    if (factor(&matrix, column, row, k != 0) ||
+        (k == 0 && factor_nearly(&matrix, column, row, negligible(l, &matrix, c.scale))))
         c.kernel =
             (kernel){ { { .rows = p->rows, .cols = 1, .w = column }, { .rows = 1, .cols = p->cols, .w = row } }, 2 };
     ip_stage *s = convolve(l, &c);
