@@ -4,9 +4,9 @@
  * use them are vectorised; PoCL's own work on one number at a time. They are the one definition of these functions:
  * kernels include this file on devices that use it (run/context.c says which), and the interpreter includes it as C
  * (run/ref_loops_float.def), so both give the same bytes. Those of f32 compute in double, in which a few terms of a
- * series are enough for a float's last place, the cube root in float: they are within 1 unit in the last place. Those
- * of f64 carry what rounding takes from their argument's reduction along (ip_pair): within 3 units, erf, erfc and
- * tgamma within 6, lgamma within 8.
+ * series are enough for a float's last place; exp, exp2 and the cube root in float, of which a vector holds twice as
+ * many: they are within 1 unit in the last place, exp within 1.01. Those of f64 carry what rounding takes from their
+ * argument's reduction along (ip_pair): within 3 units, erf, erfc and tgamma within 6, lgamma within 8.
  *
  * Only + - * / fma() sqrt() and fabs() are used, all of which are correctly rounded wherever there are doubles. They
  * are inlined wherever they stand: a loop that calls one, which compilers prefer where it stands several times, is not
@@ -130,18 +130,48 @@ IP_INLINE double ip_exp2_double(double x)
     return as_double((ip_long)((unsigned long)as_long(y) + ((unsigned long)as_long(shifted) << 52)));
 }
 
-IP_INLINE float ip_exp(float x)
+/*
+ * 2^k y for y from sqrt(1/2) to sqrt(2) and -151 < k <= 128, where shifted = k + 0x1.8p23: in two steps, of which one
+ * rounds, so that results that are subnormal are rounded once, and what is too large is infinite. NaNs stay.
+ */
+IP_INLINE float ip_scaled_by(float y, float shifted, float k)
 {
-    /* beyond 160 floats have ended */
-    const float y = (float)ip_exp2_double((double)(x > 160 ? 160 : x > -160 ? x : -160) * 1.4426950408889634);
-    return x == x ? y : x;
+    const int is_small = k < -100;
+    const unsigned power = ((unsigned)as_int(shifted) << 23) + (is_small ? 190u << 23 : 126u << 23);
+    return y * as_float((int)power) * (is_small ? 0x1p-63f : 2);
 }
 
+/* e^a 2^-k with |a - k log(2)| <= log(2) / 2, log(2) in two parts; the polynomial is within 2^-28. */
+IP_INLINE float ip_exp_near(float a, float k)
+{
+    const float r = IP_FMAF(k, -1.42860677e-6f, IP_FMAF(k, -0.693145752f, a));
+    const float high = IP_FMAF(IP_FMAF(0.00138145988f, r, 0.00836871658f), r, 0.0416683890f);
+    return 1 + IP_FMAF(IP_FMAF(IP_FMAF(high, r, 0.166665211f), r, 0.499999940f), r * r, r);
+}
+
+IP_INLINE float ip_exp(float x)
+{
+    const float a = x > 89 ? 89 : x < -104 ? -104 : x; /* beyond these floats have ended */
+    const float shifted = IP_FMAF(a, 1.44269502f, 0x1.8p23f), k = shifted - 0x1.8p23f;
+    return ip_scaled_by(ip_exp_near(a, k), shifted, k);
+}
+
+/* Of x <= 0 the same, to the bit, without a choice. */
+IP_INLINE float ip_exp_negative(float x)
+{
+    const float a = x < -104 ? -104 : x;
+    const float shifted = IP_FMAF(a, 1.44269502f, 0x1.8p23f), k = shifted - 0x1.8p23f;
+    return ip_exp_near(a, k) * as_float((int)(((unsigned)as_int(shifted) << 23) + (191u << 23))) * 0x1p-64f;
+}
+
+/* 2^r, |r| <= 1/2, by a polynomial that is within 2^-28. */
 IP_INLINE float ip_exp2(float x)
 {
-    /* beyond 230 floats have ended */
-    const float y = (float)ip_exp2_double((double)(x > 230 ? 230 : x > -230 ? x : -230));
-    return x == x ? y : x;
+    const float a = x > 128 ? 128 : x < -151 ? -151 : x; /* beyond these floats have ended */
+    const float shifted = a + 0x1.8p23f, k = shifted - 0x1.8p23f, r = a - k;
+    const float high = IP_FMAF(IP_FMAF(0.000153533620f, r, 0.00133988750f), r, 0.00961843692f);
+    const float y = 1 + IP_FMAF(IP_FMAF(IP_FMAF(high, r, 0.0555033237f), r, 0.240226477f), r, 0.693147182f) * r;
+    return ip_scaled_by(y, shifted, k);
 }
 
 /* Below 1/2 by Taylor's series, whose rest is below 2^-35 of the sum. */

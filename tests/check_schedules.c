@@ -164,6 +164,9 @@ static const shape shapes[] = {
     { "fn unlike(p, q) = convsep(sum((p - q) ** 2, axis=2, keepdims=true), [1 1 1 1 1], [1 1 1 1 1])\n"
       "around($1, 2, (p, q) -> (q, exp(unlike(p, q) * -0.0001)), \"mean\")",
       IMGPAR_F32, 3, 61, 37, 1e-5 }, /* exp is another on other drivers */
+    /* channels that a window's taps read, taken apart, of whole blocks and of the rest; of even channels, too */
+    { "bilateral($1, 3, 2, 0.2)", IMGPAR_F32, 3, 301, 37, 1e-5 },
+    { "bilateral($1, 2, 2, 0.2)", IMGPAR_F32, 4, 61, 37, 1e-5 },
     /* steps of an element, which stops by itself; from a table, and at a place that it tells */
     { "(u, n) = iterate(($1, 0), 20, (u, n) -> (u * 0.75 + $2, n + 1), until=(u, n) -> u > 9000)\nu + n[0, 1]",
       IMGPAR_F32, 3, 61, 37, 0 },

@@ -11,8 +11,11 @@
 /* Elements computed together; fewer where loops stop early, which a block does when its last element has ended. */
 enum { BLOCK = 256, BLOCK_OF_LOOPS = 32 };
 enum { TAPS = 8 /* folded each time their accumulators are loaded and stored */ };
+enum { LEAST_APART = 3 /* taps along a row */ };
 
-enum { MOST_WINDOWS = 16, MOST_OPERATIONS = 64 /* of the values that are folded in one loop */ };
+/* Of the values that are folded in one loop, and of those whose loads are in arrays (Note [Channels apart]), which need
+ * no pointers of their own. */
+enum { MOST_WINDOWS = 16, MOST_OPERATIONS = 64, MOST_APART = 320 };
 
 /* Windows, and loops of an element, each once. Windows of a group have the same taps, and are folded in one loop over
  * them. */
@@ -22,6 +25,8 @@ typedef struct windows {
     int n;
     /* Windows within them, for the elements of the block and as many more as there are taps; NULL: none. */
     const struct windows *sliding;
+    /* Loads that are in arrays, for as many elements: Note [Channels apart]. */
+    const struct windows *apart;
 } windows;
 
 typedef struct window_search {
@@ -103,15 +108,18 @@ static bool has_nested(ip_emit *e, const windows *g)
     return has;
 }
 
-/* How many taps are folded between loading and storing an accumulator. */
+/* How many taps are folded between loading and storing an accumulator. What windows share is computed once. Taps that
+ * are left over are folded one by one: the fewer, the better. */
 static int taps_at_once(ip_emit *e, const windows *g, int n)
 {
     int operations = 1;
-    for (int k = 0; k < g->n; k++)
-        operations += ip_x_size(e->ir, g->of[k]->arg[0]);
     if (has_nested(e, g) && !g->sliding) return 1;
-    int most = ip_min_int(TAPS, ip_max_int(MOST_OPERATIONS / operations, 1));
-    return ip_min_int(n, most);
+    for (int k = 0; k < g->n; k++)
+        operations = ip_max_int(operations, ip_x_size(e->ir, g->of[k]->arg[0])) + 1;
+    int most = ip_min_int(n, ip_min_int(TAPS, ip_max_int(MOST_OPERATIONS / operations, 1))), best = most;
+    for (int k = most - 1; 2 * k >= most && k > 1; k--)
+        if (n % k < n % best) best = k;
+    return best;
 }
 
 /* Names what the lanes share of a weight; NULL: it differs from lane to lane. */
@@ -147,16 +155,16 @@ static int width_of(ip_emit *e, const windows *g)
     return width;
 }
 
-/* What the windows within these are, of the tap so many further than the current one. */
-static void name_sliding(ip_blockwise *b, const windows *g, int by)
+/* What stands in arrays, of the tap so many further than the current one. */
+static void name_arrays(ip_blockwise *b, const windows *g, const windows *arrays, int by)
 {
     ip_emit *e = b->e;
     const ip_expr *x = g->of[0];
     ip_expr *tap = ip_x_tap(e->ir, x->window, 1, x->taps_x);
-    for (int k = 0; g->sliding && k < g->sliding->n; k++) {
-        ip_expr *there = ip_x_put_tap(e->ir, g->sliding->of[k], x->window, 1,
+    for (int k = 0; arrays && k < arrays->n; k++) {
+        ip_expr *there = ip_x_put_tap(e->ir, arrays->of[k], x->window, 1,
                                       ip_x_binary(e->ir, IP_X_ADD, tap, ip_x_int(e->ir, IMGPAR_I32, by)));
-        ip_emit_name(e, there, ip_text(e->ir, "%s[t + %s + %d]", g->sliding->acc[k], ip_emit_value(e, tap), by));
+        ip_emit_name(e, there, ip_text(e->ir, "%s[t + %s + %d]", arrays->acc[k], ip_emit_value(e, tap), by));
     }
 }
 
@@ -175,8 +183,10 @@ static void fold_taps(ip_blockwise *b, const windows *g, int axis, int taps)
             names[n] = weight_of_lanes(b, g->of[k], weights[n], n);
         }
     bool is_nested = has_nested(e, g);
-    for (int u = 0; u < taps; u++)
-        name_sliding(b, g, u);
+    for (int u = 0; u < taps && axis == 1; u++) {
+        name_arrays(b, g, g->sliding, u);
+        name_arrays(b, g, g->apart, u);
+    }
     if (is_nested) ip_emit_block_windows(b, values, n);
     for (int k = 0; k < n; k++) /* what all lanes share is computed once, of whatever width it is */
         ip_x_descend(e->ir, values[k], declare_shared, e);
@@ -242,6 +252,65 @@ static void compute_sliding(ip_blockwise *b, const windows *g, windows *sliding)
     *sliding = inner;
 }
 
+/*
+ * Note [Channels apart]
+ * A fold over pixels reads every third float of a row, of each channel, again for each tap: a vector of them is put
+ * together by several shuffles. So before the taps of a row are folded its channels are taken apart, an array for each
+ * of the block's pixels and as many more as there are taps. What is read beside the taps is the same for all rows, and
+ * taken apart once.
+ */
+typedef struct apart_search {
+    ip_emit *e;
+    const ip_expr *window;
+    windows *found;
+    bool by_tap; /* those that move on by a pixel with each tap; else those that no tap moves */
+} apart_search;
+
+static bool find_apart(ip_expr *x, void *user)
+{
+    apart_search *s = user;
+    windows *w = s->found;
+    if (x->op == IP_X_WINDOW || x->op == IP_X_LOOP) return false;
+    if (x->op != IP_X_LOAD) return true;
+    if (x->dtype == IMGPAR_BOOL || x->source->kind == IP_STAGE_TABLE || x->source->dims[3] < 2 ||
+        x->source->dims[3] > IP_WRITTEN_CHANNELS || x->arg[3]->op != IP_X_CONST ||
+        (x->arg[0]->uses | x->arg[1]->uses) & IP_USES_X || !(x->uses & IP_USES_X))
+        return false;
+    bool fits = s->by_tap ? x->arg[2]->uses & IP_USES_TAP && ip_x_slides(s->e->ir, x, s->window->window, 2)
+                          : !(x->uses & IP_USES_TAP);
+    if (!fits || w->n == MOST_WINDOWS || ip_emit_name_of(s->e, x)) return false;
+    for (int k = 0; k < w->n; k++)
+        if (w->of[k] == x) return false;
+    w->of[w->n++] = x;
+    return false;
+}
+
+static windows take_apart(ip_blockwise *b, const windows *g, bool by_tap)
+{
+    ip_emit *e = b->e;
+    const ip_expr *x = g->of[0];
+    windows found = { .n = 0 };
+    if (b->flat || x->taps_x < LEAST_APART) return found;
+    for (int k = 0; k < g->n; k++)
+        ip_x_descend(e->ir, g->of[k]->arg[0], find_apart, &(apart_search){ e, x, &found, by_tap });
+    if (found.n == 0) return found;
+    ip_expr *first[MOST_WINDOWS];
+    ip_blockwise wide = *b;
+    wide.more += by_tap ? x->taps_x - 1 : 0;
+    for (int k = 0; k < found.n; k++) {
+        found.acc[k] = ip_text(e->ir, "q%d_apart", e->n_values++);
+        first[k] = ip_x_put_tap(e->ir, found.of[k], x->window, 1, ip_x_int(e->ir, IMGPAR_I32, 0));
+        ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(first[k]->dtype),
+                 ip_text(e->ir, "%s[%d]", found.acc[k], wide.size + wide.more), NULL);
+        ip_emit_row_pointers(e, first[k]);
+    }
+    ip_mark in_lanes = ip_emit_enter_lanes(&wide, ip_emit_width(e, first[0], first[0]->dtype));
+    for (int k = 0; k < found.n; k++)
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[t]", found.acc[k]), ip_emit_value(e, first[k]), NULL);
+    ip_emit_leave_lanes(&wide, in_lanes);
+    return found;
+}
+
 /* Windows of the same taps for a block of elements: an accumulator each, taps outside, lanes inside. */
 static void compute_group(ip_blockwise *b, windows *g)
 {
@@ -262,12 +331,18 @@ static void compute_group(ip_blockwise *b, windows *g)
     if (x->taps_x == 1) {
         fold_line(b, g, 0, x->taps_y, j);
     } else {
+        windows beside = take_apart(b, g, false);
         ip_mark in_rows =
             ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, j, "0", ip_text(e->ir, "%d", x->taps_y)));
+        for (int k = 0; k < beside.n; k++)
+            ip_emit_name(e, beside.of[k], ip_text(e->ir, "%s[t]", beside.acc[k]));
         ip_emit_name_tap(e, x, 0, j);
         for (int k = 0; k < g->n; k++)
             ip_emit_row_pointers(e, g->of[k]->arg[0]);
+        windows apart = take_apart(b, g, true);
+        g->apart = apart.n > 0 ? &apart : NULL;
         fold_line(b, g, 1, x->taps_x, i);
+        g->apart = NULL;
         ip_emit_leave(e, in_rows);
     }
     g->sliding = NULL;

@@ -42,6 +42,12 @@ static interval sum(interval a, interval b)
     return r;
 }
 
+static interval squared(interval a)
+{
+    const double least = a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0, most = fmax(fabs(a.lo), fabs(a.hi));
+    return (interval){ least * least, most * most };
+}
+
 static interval negated(interval a) { return (interval){ -a.hi, -a.lo }; }
 static interval join(interval a, interval b) { return (interval){ fmin(a.lo, b.lo), fmax(a.hi, b.hi) }; }
 static bool is_finite(interval a) { return isfinite(a.lo) && isfinite(a.hi); }
@@ -112,7 +118,7 @@ static interval raw(const ip_expr *x)
     switch (x->op) {
     case IP_X_ADD: return sum(a, b);
     case IP_X_SUB: return sum(a, negated(b));
-    case IP_X_MUL: return product(a, b);
+    case IP_X_MUL: return x->arg[0] == x->arg[1] ? squared(a) : product(a, b);
     case IP_X_DIV: /* of a divisor that may be NaN nothing is known, though 1 / infinity is 0 */
         return is_finite(b) && (b.lo > 0 || b.hi < 0) ? product(a, (interval){ 1 / b.hi, 1 / b.lo }) : everything;
     case IP_X_IDIV: return join(integer_quotient(a, b), (interval){ 0, 0 });
