@@ -215,6 +215,7 @@ static const char *const anywhere[] = {
     "cummax($1, axis=1) * cummin($1, axis=0)",
     "recursive($1, [0.25 0.1], [-0.5 0.2], axis=1) ** 2",
     "recursive($1, [0.25], [-0.75], axis=0, start=zero) ** 2",
+    "recursive($1, [0.25 0 0 0.1], [-0.5 0.2 0 0.1 -0.2], axis=1) ** 2",
     "scan($1, 0, (p, q) -> p * q + q, axis=0)",
     /* at computed places */
     "at($1, y * 0.7 + 0.1, x * 0.8) ** 2",

@@ -153,6 +153,74 @@ ip_region ip_stage_shown(const ip_stage *s) { return s->shown ? *s->shown : ip_s
 
 ip_region ip_stage_region(const ip_stage *s) { return (ip_region){ 0, s->dims[0], 0, s->dims[1], 0, s->dims[2] }; }
 
+ip_state ip_stage_state(const ip_stage *s, int k)
+{
+    return k > 0 ? s->more[k - 1] : (ip_state){ s->body, s->init, s->combine };
+}
+
+void ip_stage_set_states(ip_ir *ir, ip_stage *s, const ip_state *states, int n)
+{
+    s->body = states[0].body;
+    s->init = states[0].init;
+    s->combine = states[0].combine;
+    s->acc_dtype = s->body->dtype;
+    s->more = n > 1 ? ip_ir_alloc(ir, (size_t)n - 1, sizeof *s->more) : NULL;
+    s->n_more = s->more ? n - 1 : 0;
+    for (int k = 0; k < s->n_more; k++)
+        s->more[k] = states[1 + k];
+}
+
+void ip_stage_take_states(ip_ir *ir, ip_stage *s, const ip_stage *from)
+{
+    ip_state states[IP_SCAN_STATES];
+    for (int k = 0; k < ip_stage_states(from); k++)
+        states[k] = ip_stage_state(from, k);
+    ip_stage_set_states(ir, s, states, ip_stage_states(from));
+    s->axis = from->axis;
+    s->backward = from->backward;
+}
+
+bool ip_stage_has_same_states(const ip_stage *a, const ip_stage *b)
+{
+    bool same = a->axis == b->axis && a->backward == b->backward && a->n_more == b->n_more;
+    for (int k = 0; same && k < ip_stage_states(a); k++) {
+        const ip_state p = ip_stage_state(a, k), q = ip_stage_state(b, k);
+        same = ip_x_is_same(p.body, q.body) && ip_x_is_same(p.init, q.init) && ip_x_is_same(p.combine, q.combine);
+    }
+    return same;
+}
+
+int ip_stage_parts(ip_stage *s, ip_expr **parts[IP_STAGE_PARTS])
+{
+    int n = 0;
+    ip_expr **const first[] = { &s->body, &s->finish, &s->combine, &s->init };
+    for (size_t k = 0; k < sizeof first / sizeof *first; k++)
+        if (*first[k]) parts[n++] = first[k];
+    for (int k = 0; k < s->n_more; k++) {
+        parts[n++] = &s->more[k].body;
+        parts[n++] = &s->more[k].init;
+        if (s->more[k].combine) parts[n++] = &s->more[k].combine;
+    }
+    return n;
+}
+
+int ip_stage_exprs(const ip_stage *s, ip_expr *exprs[IP_STAGE_PARTS])
+{
+    ip_expr **parts[IP_STAGE_PARTS];
+    const int n = ip_stage_parts((ip_stage *)s, parts);
+    for (int k = 0; k < n; k++)
+        exprs[k] = *parts[k];
+    return n;
+}
+
+int ip_stage_size(ip_ir *ir, const ip_stage *s)
+{
+    int size = ip_x_size(ir, s->body);
+    for (int k = 0; k < s->n_more; k++)
+        size += ip_x_size(ir, s->more[k].body);
+    return size;
+}
+
 int64_t ip_stage_blocks(const ip_stage *s)
 {
     int64_t length = s->dims[s->axis];
@@ -170,9 +238,10 @@ bool ip_ir_is_exact(ip_ir *ir)
     for (int k = 0; k < ir->n_stages && !is_open; k++) {
         const ip_stage *s = ir->stages[k];
         is_open = s->kind == IP_STAGE_OPAQUE || (s->kind == IP_STAGE_REDUCE && ip_dtype(s->acc_dtype)->is_float);
-        ip_expr *const parts[] = { s->body, s->init, s->combine, s->finish };
-        for (size_t i = 0; i < sizeof parts / sizeof *parts && !is_open; i++)
-            if (parts[i]) ip_x_walk(ir, parts[i], find_remainder, &is_open);
+        ip_expr *exprs[IP_STAGE_PARTS];
+        const int n = ip_stage_exprs(s, exprs);
+        for (int i = 0; i < n && !is_open; i++)
+            ip_x_walk(ir, exprs[i], find_remainder, &is_open);
     }
     return !is_open && !ir->failed;
 }

@@ -88,10 +88,12 @@ imgpar_status ip_infer_recursive(imgpar_array *node, ip_error *err)
     imgpar_status st = ip_infer_refuse_wide(node, err);
     if (!st) st = check_axis(node, err);
     if (st) return st;
-    if (n_b > 3)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "recursive: feedforward has %d numbers; at most 3 are possible", n_b);
-    if (n_a > 2)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "recursive: feedback has %d numbers; at most 2 are possible", n_a);
+    if (n_b > IP_MOST_ORDER + 1)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "recursive: feedforward has %d numbers; at most %d are possible", n_b,
+                       IP_MOST_ORDER + 1);
+    if (n_a > IP_MOST_ORDER)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "recursive: feedback has %d numbers; at most %d are possible", n_a,
+                       IP_MOST_ORDER);
     double sum = 1;
     for (int k = 0; k < n_a; k++)
         sum += a->numbers[k];
@@ -237,10 +239,15 @@ ip_stage *ip_stages_recursive(ip_lower *l)
         y = added(l, -a->numbers[k], ip_x_acc(l->ir, k, f), y);
         sum_a += a->numbers[k];
     }
-    s->body = y;
     bool steady = ip_param_number(l->node, "start") == IP_START_STEADY;
     ip_expr *start = steady ? added(l, sum_b / sum_a, delayed(l, s, f, 0), NULL) : NULL;
-    s->init = start ? start : ip_x_number(l->ir, f, 0);
+    ip_state states[IP_SCAN_STATES];
+    while (n_a > 0 && a->numbers[n_a - 1] == 0)
+        n_a--;
+    for (int k = 0; k == 0 || k < n_a; k++)
+        states[k] =
+            (ip_state){ .body = k ? ip_x_acc(l->ir, k - 1, f) : y, .init = start ? start : ip_x_number(l->ir, f, 0) };
+    ip_stage_set_states(l->ir, s, states, n_a > 1 ? n_a : 1);
     s->finish = ip_lower_convert(l, l->node->type.dtype, ip_x_acc(l->ir, 0, f));
     s->note = "recursive filter";
     return s;
