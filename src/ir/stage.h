@@ -32,7 +32,7 @@
  * for its total; the first block's carry is init, the next one's combine(carry, total); then each block is walked
  * from its carry. This order depends on the line's length alone, so floats are the same for all who compute it.
  */
-enum { IP_SCAN_LONG = 32768, IP_SCAN_BLOCK = 2000, IP_SCAN_STATES = 16 /* at most */ };
+enum { IP_SCAN_LONG = 32768, IP_SCAN_BLOCK = 2000 };
 
 /* A state of a SCAN, in the dtype of its body. */
 typedef struct ip_state {
