@@ -652,5 +652,7 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
     in.was_shared = ip_ir_alloc(plan->ir, (size_t)plan->ir->n_stages + 1, sizeof(bool));
     while (!plan->ir->failed && in.round < ROUNDS && inline_once(&in))
         in.round++;
+    for (int k = 0; k < plan->ir->n_stages && !plan->ir->failed; k++)
+        if (plan->ir->stages[k]->kind == IP_STAGE_SCAN) ip_stage_drop_states(plan->ir, plan->ir->stages[k]);
     return plan->ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
 }

@@ -190,6 +190,56 @@ bool ip_stage_has_same_states(const ip_stage *a, const ip_stage *b)
     return same;
 }
 
+/* Which states of n are used, and which number each has among them. */
+typedef struct state_use {
+    int n, number[IP_SCAN_STATES];
+    bool is_used[IP_SCAN_STATES], found;
+    int n_used;
+} state_use;
+
+static void note_state(ip_expr *x, void *user)
+{
+    state_use *u = user;
+    if (x->op != IP_X_ACC || u->is_used[x->axis % u->n]) return;
+    u->is_used[x->axis % u->n] = u->found = true;
+}
+
+static ip_expr *renumber(ip_ir *ir, ip_expr *x, void *user)
+{
+    const state_use *u = user;
+    if (x->op != IP_X_ACC) return x;
+    return ip_x_acc(ir, (x->axis < u->n ? 0 : u->n_used) + u->number[x->axis % u->n], x->dtype);
+}
+
+void ip_stage_drop_states(ip_ir *ir, ip_stage *s)
+{
+    state_use u = { .n = ip_stage_states(s) };
+    ip_state states[IP_SCAN_STATES];
+    if (u.n == 1) return;
+    ip_x_walk(ir, s->finish, note_state, &u);
+    u.is_used[0] |= !u.found; /* one at least is carried */
+    for (u.found = true; u.found;) {
+        u.found = false;
+        for (int k = 0; k < u.n; k++) {
+            const ip_state state = ip_stage_state(s, k);
+            if (!u.is_used[k]) continue;
+            ip_x_walk(ir, state.body, note_state, &u);
+            if (state.combine) ip_x_walk(ir, state.combine, note_state, &u);
+        }
+    }
+    for (int k = 0; k < u.n; k++) {
+        u.number[k] = u.n_used;
+        if (u.is_used[k]) states[u.n_used++] = ip_stage_state(s, k);
+    }
+    if (u.n_used == u.n) return;
+    for (int k = 0; k < u.n_used; k++) {
+        states[k].body = ip_x_map(ir, states[k].body, renumber, &u);
+        if (states[k].combine) states[k].combine = ip_x_map(ir, states[k].combine, renumber, &u);
+    }
+    s->finish = ip_x_map(ir, s->finish, renumber, &u);
+    ip_stage_set_states(ir, s, states, u.n_used);
+}
+
 int ip_stage_parts(ip_stage *s, ip_expr **parts[IP_STAGE_PARTS])
 {
     int n = 0;

@@ -156,6 +156,8 @@ void ip_stage_set_states(ip_ir *ir, ip_stage *scan, const ip_state *states, int 
 void ip_stage_take_states(ip_ir *ir, ip_stage *scan, const ip_stage *from);
 /* Whether two carry the same. */
 bool ip_stage_has_same_states(const ip_stage *a, const ip_stage *b);
+/* Leaves out of a SCAN the states on which its elements do not depend. */
+void ip_stage_drop_states(ip_ir *ir, ip_stage *scan);
 /* All expressions of a stage but least_place, body first; returns how many. */
 enum { IP_STAGE_PARTS = 1 + 3 * IP_SCAN_STATES };
 int ip_stage_parts(ip_stage *stage, ip_expr **parts[IP_STAGE_PARTS]);
