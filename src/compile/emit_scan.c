@@ -158,14 +158,15 @@ void ip_scan_states(ip_scan *w, const char *name, const ip_scan_cells *cells)
     ip_emit *e = w->e;
     e->kernel->has_scratch = true;
     const char *blocks = w->in_blocks ? ip_text(e->ir, " * (%s + 1)", ip_scan_slot_name(w, IP_SCAN_BLOCKS)) : "",
-               *block = w->in_blocks ? ip_text(e->ir, " + %s", cells->block) : "";
+               *cell = w->in_blocks ? ip_text(e->ir, "((long)%s%s + %s)", cells->group, blocks, cells->block)
+                                    : ip_text(e->ir, "(long)%s", cells->group);
     for (int k = 0; k < w->n; k++) {
         const char *type = ip_text(e->ir, "__global %s *", w->type[k]), *base = "scratch";
         const int before = bytes_before(w, k);
         if (before)
             base = ip_text(e->ir, "(scratch + (long)%s%s * %s * %d)", cells->groups, blocks, cells->unit, before);
         ip_s_add(e->ir, e->block, IP_S_LET, type, numbered(w, name, k),
-                 ip_text(e->ir, "(%s)%s + ((long)%s%s%s) * %s", type, base, cells->group, blocks, block, cells->unit));
+                 ip_text(e->ir, "(%s)%s + %s * %s", type, base, cell, cells->unit));
     }
 }
 
@@ -347,10 +348,10 @@ static void declare_rows(ip_scan *w)
         ip_s_add(e->ir, e->top, IP_S_LET, "long", "unit", "row_elements");
     }
     ip_scan_item(w, w->s->axis == 0 ? 2 : 1, "block");
-    ip_scan_states(w, "states",
-                   &(ip_scan_cells){ w->s->axis == 0 ? "1" : ip_text(e->ir, "(%s - %s)", ip_scan_region(w, 1), z0),
-                                     w->s->axis == 0 ? "0" : "group", w->phase == IP_SCAN_CARRY ? "0" : "block",
-                                     "unit" });
+    const char *groups = w->s->axis == 0 || w->n == 1 ? "1" : ip_text(e->ir, "(%s - %s)", ip_scan_region(w, 1), z0);
+    ip_scan_states(
+        w, "states",
+        &(ip_scan_cells){ groups, w->s->axis == 0 ? "0" : "group", w->phase == IP_SCAN_CARRY ? "0" : "block", "unit" });
 }
 
 static void carry_rows(ip_scan *w)

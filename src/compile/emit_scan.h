@@ -50,7 +50,8 @@ const char *ip_scan_region(ip_scan *w, int index);
 void ip_scan_item(ip_scan *w, int dim, const char *name);
 /* from, to = the chunk of that number within the region, whose start is slot number `region`. */
 void ip_scan_span(ip_scan *w, const char *from, const char *to, const char *item, int region);
-/* name, name_1, ... = pointers to the states of one of the groups' blocks. */
+/* name, name_1, ... = pointers to the states of one of the groups' blocks. groups: how many, if there are several
+ * states. */
 typedef struct ip_scan_cells {
     const char *groups, *group, *block, *unit;
 } ip_scan_cells;

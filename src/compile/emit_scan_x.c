@@ -344,7 +344,8 @@ static void enter_lane(x_walk *t)
     e->coord[1] = "y";
     if (!t->in_scratch && !w->in_blocks) return;
     let(t, "int", "group", ip_text(e->ir, "(z - %s) * (%s - %s) + y - %s", z0, ip_scan_region(w, 3), y0, y0));
-    const char *groups = ip_text(e->ir, "(%s - %s) * (%s - %s)", ip_scan_region(w, 1), z0, ip_scan_region(w, 3), y0);
+    const char *groups =
+        w->n == 1 ? "1" : ip_text(e->ir, "(%s - %s) * (%s - %s)", ip_scan_region(w, 1), z0, ip_scan_region(w, 3), y0);
     ip_scan_states(w, "state", &(ip_scan_cells){ groups, "group", "block + k", ip_text(e->ir, "%d", e->channels) });
 }
 
