@@ -506,17 +506,31 @@ static void write_list(dump *d, int n, imgpar_array *const *arrays, int depth)
     if (n > 1) ip_str_putc(&d->out, ')');
 }
 
+/* A tuple of one is written with a state that nobody asks for. */
 static void write_states(dump *d, const imgpar_array *a, const carrying *scan, int depth)
 {
     enum { FIRST_OPTION = 2 };
+    const bool is_one = scan->n == 1;
+    const entry *p = look(d, scan->placeholder[0]);
     ip_str_append(&d->out, "scan(");
     write_list(d, scan->m, a->inputs, depth);
-    ip_str_append(&d->out, ", ");
+    ip_str_append(&d->out, is_one ? ", (" : ", ");
     write_list(d, scan->n, scan->starts, depth);
-    ip_str_append(&d->out, ", ");
-    write_list(d, scan->n + scan->m, scan->placeholder, depth);
-    ip_str_append(&d->out, " -> ");
+    ip_str_append(&d->out, is_one ? ", 0), (" : ", ");
+    if (is_one) {
+        write_operand(d, scan->placeholder[0], depth);
+        ip_str_printf(&d->out, ", p%d_none", p ? p->id : 0);
+        for (int k = 0; k < scan->m; k++) {
+            ip_str_append(&d->out, ", ");
+            write_operand(d, scan->placeholder[1 + k], depth);
+        }
+        ip_str_putc(&d->out, ')');
+    } else {
+        write_list(d, scan->n + scan->m, scan->placeholder, depth);
+    }
+    ip_str_append(&d->out, is_one ? " -> (" : " -> ");
     write_list(d, scan->n, scan->next, depth);
+    if (is_one) ip_str_append(&d->out, ", 0)");
     for (int k = FIRST_OPTION; k < a->op->info.n_params; k++) {
         if (is_default(a->op->info.params[k], &a->params[k])) continue;
         ip_str_printf(&d->out, ", %s=", a->op->info.params[k]->name);
@@ -629,10 +643,11 @@ static void define_projection(dump *d, const imgpar_array *a, const carrying *lo
     e->k = loop->projection;
     if (first->written) return;
     first->written = true;
-    if (n > 1) ip_str_putc(&d->out, '(');
-    for (int k = 0; k < n; k++)
+    const int n_named = n + (loop->m > 0 && n == 1); /* write_states() */
+    if (n_named > 1) ip_str_putc(&d->out, '(');
+    for (int k = 0; k < n_named; k++)
         ip_str_printf(&d->out, "%sn%d_%d", k ? ", " : "", e->id, k);
-    ip_str_append(&d->out, n > 1 ? ") = " : " = ");
+    ip_str_append(&d->out, n_named > 1 ? ") = " : " = ");
     write_expr(d, a, 0);
     ip_str_putc(&d->out, '\n');
 }

@@ -9,8 +9,8 @@
  *
  * Note [Types of states]
  * A state that starts from an array has its dtype. One that starts from a number has what the function makes of it,
- * found by applying the function to placeholders until nothing changes: first the number stands for itself, and where
- * the function leaves it one it stays one, in i64 or with a fraction in f64, which never widens what it meets; else it
+ * found by applying the function to placeholders until nothing changes: first the number is what it is, and where the
+ * function leaves it one it stays one, any, in i64 or with a fraction in f64, which never widens what it meets; else it
  * gets the dtype that the function gives. States of an associative function have their elements' dtypes.
  */
 #include "base/dtype.h"
@@ -27,7 +27,8 @@ enum { MOST = IP_SCAN_STATES };
 /* What is known of a state. */
 typedef struct state {
     imgpar_dtype dtype;
-    bool is_number; /* as far as is known the function leaves it one */
+    bool is_number; /* as far as is known the function leaves it one, */
+    bool is_open;   /* and no type depends on which one: it may be any */
     bool fractional;
     bool is_fixed; /* starts from an array, or is to have an element's dtype */
     double white;
@@ -143,8 +144,9 @@ static bool make_placeholders(stating *s)
     for (int k = 0; k < s->n; k++) {
         const state *of = &s->of[k];
         const ip_type type = one_element(of->dtype, of->white, of->is_mask);
-        imgpar_array *p =
-            of->is_number ? ip_build_loop_value(ev->ctx, of->fractional, NULL) : ip_build_placeholder(ev->ctx, &type);
+        const ip_range range = { s->inits[k].number, s->inits[k].number };
+        imgpar_array *p = of->is_number ? ip_build_loop_value(ev->ctx, of->fractional, of->is_open ? NULL : &range)
+                                        : ip_build_placeholder(ev->ctx, &type);
         ip_val_free(&s->p[k]);
         if (!ip_call_result(ev, s->offset, p, &s->p[k])) return false;
     }
@@ -234,15 +236,21 @@ static bool settle_body(stating *s, int k)
 static bool settle(stating *s)
 {
     enum { EACH = 3 };
-    bool again = true;
+    bool again = true, opens = false;
     for (int round = 0; again; round++) {
-        if (round > EACH * s->n + 1)
+        if (round > EACH * (s->n + 1))
             return ip_eval_fail(s->ev, s->offset, "%s: the types of the states never settle", form_of(s));
         again = false;
         free_all(s->body, s->n);
         if (!make_placeholders(s) || !apply(s, s->p, s->q, s->body)) return false;
         for (int k = 0; k < s->n; k++)
             if (!learn(s, k, &again)) return false;
+        for (int k = 0; !again && k < s->n; k++)
+            opens = opens || (s->of[k].is_number && !s->of[k].is_open);
+        for (int k = 0; opens && k < s->n; k++)
+            s->of[k].is_open = true;
+        again = again || opens;
+        opens = false;
     }
     for (int k = 0; k < s->n; k++)
         if (!holds_init(s, k) || !settle_body(s, k)) return false;
