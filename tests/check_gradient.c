@@ -215,6 +215,12 @@ static const char *const anywhere[] = {
     "cummax($1, axis=1) * cummin($1, axis=0)",
     "recursive($1, [0.25 0.1], [-0.5 0.2], axis=1) ** 2",
     "recursive($1, [0.25], [-0.75], axis=0, start=zero) ** 2",
+    "scan($1, zip(n=0, m=0.5, of=0), (s, q) -> zip(n=s.n + 1, m=s.m + (q - s.m) / (s.n + 1), of=s.of * 0.5 + (q - s.m) "
+    "** 2), "
+    "axis=1).of ** 2",
+    "scan($1, zip(a=1, b=0.5), (s, q) -> zip(a=s.b * q, b=s.a + q), axis=0, exclusive=true).a * "
+    "scan($1, zip(a=1, b=0.5), (s, q) -> zip(a=s.b * q, b=s.a + q), axis=0, exclusive=true).b",
+    "recursive($1, [0.25 0 0 0.1], [-0.5 0.2 0 0.1 -0.2], axis=1) ** 2",
     "scan($1, 0, (p, q) -> p * q + q, axis=0)",
     /* at computed places */
     "at($1, y * 0.7 + 0.1, x * 0.8) ** 2",

@@ -42,6 +42,8 @@ static const struct step {
     { "reduce($1, \"max\", axis=-1)", 0, 0 },
     { "reduce($1, \"max\", axis=0)", 0, 0 },
     { "scan($1, \"sum\", axis=-1)", 0, 0 },
+    { "scan($1, zip(n=0, m=0), (s, q) -> zip(n=s.n + 1, m=s.m + (q - s.m) / (s.n + 1)), axis=-1).m", 0, 0 },
+    { "reduce(zip(v=$1, at=x + 0 * $1), zip(v=inf, at=-1), (p, q) -> q.v < p.v ? q : p, axis=-1).at", 0, 0 },
     { "circshift($1, [1 2])", 0, 0 },
     { "transpose($1)", 0, 0 },
     { "$1 % 7", 0, 0 },

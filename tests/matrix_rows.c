@@ -155,6 +155,12 @@ const matrix_row matrix_rows[] = {
       "u8 f32 u16 i16", 0, "3", NULL, .fill = FILL_ANY },
     { "recursive", "feedforward=[0 1], feedback=[-0.5], axis=2, start=zero", "a", "f32 u8 i16 f64", 0, "34", NULL,
       .fill = FILL_SMALL },
+    { "recursive",
+      "feedforward=[0.0598 0.299 0.598 0.598 0.299 0.0598], feedback=[0.9854 0.9738 0.3864 0.1112 0.0113], axis=1", "a",
+      "f32 u8 f64 i32", 1, "3124", NULL, .fill = FILL_LEVELS },
+    { "recursive",
+      "feedforward=[1 0 0 0 0 0 0 0 0.5], feedback=[0 0 0.25 0 0 0 0 -0.5], axis=0, reverse=true, start=zero", "a",
+      "f32 u8 f64", 0, "3124", NULL, .fill = FILL_LEVELS },
     { "recursive", "feedforward=[1], feedback=[-0.9], axis=1, reverse=true, start=zero", "a", "i32 f32 f64 u32", 0,
       "12", NULL, .fill = FILL_SMALL },
 };

@@ -88,20 +88,31 @@ static void scan_line(const call *c, imgpar_dtype dtype, const real *in, int64_t
 static void recursive_line(const call *c, imgpar_dtype dtype, const real *in, int64_t n, int64_t step, real *out,
                            real *slack)
 {
-    real b[CALL_MAX_NUMBERS] = { 0 }, a[CALL_MAX_NUMBERS] = { 0 };
+    enum { ORDER = 9 };
+    real b[CALL_MAX_NUMBERS] = { 0 }, a[CALL_MAX_NUMBERS] = { 0 }, x[ORDER], y[ORDER], e[ORDER], of_b = 0, of_a = 1;
     int rows, cols;
     call_numbers(c, "feedforward", b, &rows, &cols);
     call_numbers(c, "feedback", a, &rows, &cols);
-    bool steady = call_is(c, "start", "steady", "steady");
-    real gain = (b[0] + b[1] + b[2]) / (1 + a[0] + a[1]);
-    real x1 = steady ? in[0] : 0, x2 = x1, y1 = x1 * gain, y2 = y1, e1 = 4 * grain(dtype) * fabsl(y1), e2 = e1;
+    for (int i = 0; i < ORDER; i++)
+        of_b += b[i], of_a += a[i];
+    for (int i = 0; i < ORDER; i++) { /* of i elements ago; y and e of i + 1 ago */
+        x[i] = call_is(c, "start", "steady", "steady") ? in[0] : 0;
+        y[i] = x[i] * of_b / of_a;
+        e[i] = 4 * grain(dtype) * fabsl(y[i]);
+    }
     for (int64_t k = 0; k < n; k++) {
-        real x = in[k * step], y = b[0] * x + b[1] * x1 + b[2] * x2 - a[0] * y1 - a[1] * y2;
-        real size = fabsl(b[0] * x) + fabsl(b[1] * x1) + fabsl(b[2] * x2) + fabsl(a[0] * y1) + fabsl(a[1] * y2);
-        real e = fabsl(a[0]) * e1 + fabsl(a[1]) * e2 + 8 * grain(dtype) * size;
-        out[k * step] = y;
-        slack[k * step] = e;
-        x2 = x1, x1 = x, y2 = y1, y1 = y, e2 = e1, e1 = e;
+        real sum = 0, size = 0, error = 0;
+        memmove(x + 1, x, sizeof x - sizeof *x);
+        x[0] = in[k * step];
+        for (int i = 0; i < ORDER; i++) {
+            sum += b[i] * x[i] - a[i] * y[i];
+            size += fabsl(b[i] * x[i]) + fabsl(a[i] * y[i]);
+            error += fabsl(a[i]) * e[i];
+        }
+        memmove(y + 1, y, sizeof y - sizeof *y);
+        memmove(e + 1, e, sizeof e - sizeof *e);
+        out[k * step] = y[0] = sum;
+        slack[k * step] = e[0] = error + 8 * grain(dtype) * size;
     }
 }
 

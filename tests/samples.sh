@@ -51,7 +51,7 @@ fi
 # nothing.
 [ "$IMGPAR_TEST_TIER" = full ] || { IMGPAR_DEVICE=ref && export IMGPAR_DEVICE; }
 
-for f in life heat mandelbrot nbody kmeans poisson deblur tone-curve; do cp "$samples/$f.conf" .; done
+for f in life heat mandelbrot nbody kmeans poisson deblur tone-curve kalman; do cp "$samples/$f.conf" .; done
 expect_status "life.conf runs" 0 "$imgpar_run" life.conf
 expect_status "life.c runs" 0 "$builddir/samples/life" 200 life-c.png
 expect_same "C gives the same generation" life-c.png life.png
@@ -78,7 +78,9 @@ got=$("$imgpar_run" deblur.conf size=64 steps=60)
 echo "$got" | awk '{ exit !($2 < 0.8 * $1) }' || fail "deblur.conf makes nothing sharper: $got"
 got=$("$imgpar_run" tone-curve.conf size=32 steps=300)
 echo "$got" | awk '{ exit !($(NF - 1) > 0.01 && $NF < 1e-6) }' || fail "tone-curve.conf finds no curve: $got"
-for f in heat mandelbrot nbody kmeans poisson deblur; do
+got=$("$imgpar_run" kalman.conf steps=300)
+echo "$got" | awk '{ exit !($2 < 0.5 * $1) }' || fail "kalman.conf: the filter leaves $got"
+for f in heat mandelbrot nbody kmeans poisson deblur kalman; do
     [ -s "$f.png" ] || fail "$f.conf wrote no picture"
 done
 finish

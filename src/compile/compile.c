@@ -170,11 +170,12 @@ static void find_demands(ip_plan *plan)
                 k->uses_f64 |= stage->opaque->uses_f64;
                 continue;
             }
-            bool has_acc = stage->kind == IP_STAGE_REDUCE || stage->kind == IP_STAGE_SCAN;
+            const bool has_acc = stage->kind == IP_STAGE_REDUCE || stage->kind == IP_STAGE_SCAN;
+            ip_expr *exprs[IP_STAGE_PARTS];
+            const int n = ip_stage_exprs(stage, exprs);
             k->uses_f64 |= stage->dtype == IMGPAR_F64 || (has_acc && stage->acc_dtype == IMGPAR_F64);
-            ip_x_walk(plan->ir, stage->body, note_f64, &k->uses_f64);
-            if (stage->kind == IP_STAGE_SCAN) ip_x_walk(plan->ir, stage->init, note_f64, &k->uses_f64);
-            if (stage->finish) ip_x_walk(plan->ir, stage->finish, note_f64, &k->uses_f64);
+            for (int e = 0; e < n; e++)
+                ip_x_walk(plan->ir, exprs[e], note_f64, &k->uses_f64);
             ip_x_walk(plan->ir, stage->body, note_steps, &plan->most_steps);
         }
         plan->uses_f64 |= k->uses_f64;

@@ -143,9 +143,10 @@ static void read_all_at_steps(decimating *d)
 {
     for (int k = 0; k < d->ir->n_stages; k++) {
         ip_stage *s = d->ir->stages[k];
-        ip_expr **const exprs[] = { &s->body, &s->init, &s->combine, &s->finish };
-        for (size_t i = 0; d->is_live[k] && ip_stage_computes(s) && i < sizeof exprs / sizeof *exprs; i++)
-            if (*exprs[i]) *exprs[i] = ip_x_map(d->ir, *exprs[i], read_at_steps, d);
+        ip_expr **parts[IP_STAGE_PARTS];
+        const int n = d->is_live[k] && ip_stage_computes(s) ? ip_stage_parts(s, parts) : 0;
+        for (int i = 0; i < n; i++)
+            *parts[i] = ip_x_map(d->ir, *parts[i], read_at_steps, d);
     }
 }
 

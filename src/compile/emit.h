@@ -29,7 +29,7 @@ typedef struct ip_emit {
 
     /* What coordinates and loads mean at this point. */
     const char *coord[4]; /* z y x c as text; NULL: not available */
-    const char *acc[2];
+    const char *acc[2 * IP_SCAN_STATES];
     const char *flat; /* the flat index x * channels + c, where the loop is over it; else NULL */
     bool is_within;   /* columns beside the element's own are inside: place_copies.c, Note [Reading in place] */
     const char *far;  /* the variable that notes far angles, where functions of near ones are called: emit_row.c, Note

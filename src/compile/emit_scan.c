@@ -12,14 +12,10 @@
  *
  * Scratch holds states: [group][block][unit], where a unit is what is walked side by side: a row's elements, a plane's,
  * or for lines along x the channels of a pixel; a group is what else tells lines apart. Where there are blocks, each
- * group has one more state, its carry into the next blocks. States two before follow behind all of them.
+ * group has one more state, its carry into the next blocks. Of several states each has its own such cells, the largest
+ * first.
  */
 #include "compile/emit_scan.h"
-
-static void find_second(ip_expr *x, void *user)
-{
-    if (x->op == IP_X_ACC && x->axis == 1) *(bool *)user = true;
-}
 
 static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
 {
@@ -30,45 +26,90 @@ ip_expr *ip_scan_channel(ip_scan *w, ip_expr *x, int c) { return c < 0 ? x : ip_
 
 /* ---- one element ---------------------------------------------------------------------------- */
 
-/* The value of x over the two states, as a variable: states change, so nothing computed from them keeps its name. */
-static const char *valued(ip_scan *w, ip_expr *x, const char *acc0, const char *acc1, imgpar_dtype dtype)
+static const char *numbered(ip_scan *w, const char *name, int k)
+{
+    return k > 0 ? ip_text(w->e->ir, "%s_%d", name, k) : name;
+}
+
+ip_names ip_scan_named(ip_scan *w, const char *name)
+{
+    ip_names names;
+    for (int k = 0; k < w->n; k++)
+        names.of[k] = numbered(w, name, k);
+    return names;
+}
+
+ip_names ip_scan_elements(ip_scan *w, const char *name, const char *index)
+{
+    ip_names names;
+    for (int k = 0; k < w->n; k++)
+        names.of[k] = ip_text(w->e->ir, "%s[%s]", numbered(w, name, k), index);
+    return names;
+}
+
+/* The values of n expressions over the states, as variables: states change, so nothing computed from them keeps its
+ * name. */
+static ip_names valued(ip_scan *w, ip_expr *const *x, int n, const ip_names *acc, const ip_names *other)
 {
     ip_emit *e = w->e;
+    ip_names names;
     ip_mark mark = ip_emit_enter(e, e->block);
-    e->acc[0] = acc0;
-    e->acc[1] = acc1;
-    ip_emit_count_uses(e, &x, 1);
-    const char *text = ip_emit_value(e, x), *name = ip_text(e->ir, "n%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(dtype), name, text);
-    e->acc[0] = e->acc[1] = NULL;
+    for (int k = 0; k < w->n; k++) {
+        e->acc[k] = acc ? acc->of[k] : NULL;
+        e->acc[w->n + k] = other ? other->of[k] : NULL;
+    }
+    ip_emit_count_uses(e, x, n);
+    for (int k = 0; k < n; k++) {
+        const char *text = ip_emit_value(e, x[k]);
+        names.of[k] = ip_text(e->ir, "n%d", e->n_values++);
+        ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(x[k]->dtype), names.of[k], text);
+    }
+    for (int k = 0; k < 2 * w->n; k++)
+        e->acc[k] = NULL;
     ip_emit_leave(e, mark);
-    return name;
+    return names;
 }
 
-const char *ip_scan_init(ip_scan *w, int c)
+ip_names ip_scan_init(ip_scan *w, int c)
 {
-    return valued(w, ip_scan_channel(w, w->s->init, c), NULL, NULL, w->s->acc_dtype);
+    ip_expr *x[IP_SCAN_STATES];
+    for (int k = 0; k < w->n; k++)
+        x[k] = ip_scan_channel(w, ip_stage_state(w->s, k).init, c);
+    return valued(w, x, w->n, NULL, NULL);
 }
 
-const char *ip_scan_combine(ip_scan *w, const char *a, const char *b)
+ip_names ip_scan_combine(ip_scan *w, const ip_names *a, const ip_names *b)
 {
-    return valued(w, w->s->combine, a, b, w->s->acc_dtype);
+    ip_expr *x[IP_SCAN_STATES];
+    for (int k = 0; k < w->n; k++)
+        x[k] = ip_stage_state(w->s, k).combine;
+    return valued(w, x, w->n, a, b);
 }
 
-const char *ip_scan_body(ip_scan *w, int c, const char *state, const char *before)
+ip_names ip_scan_body(ip_scan *w, int c, const ip_names *before)
 {
-    return valued(w, ip_scan_channel(w, w->s->body, c), state, before, w->s->acc_dtype);
+    ip_expr *x[IP_SCAN_STATES];
+    for (int k = 0; k < w->n; k++)
+        x[k] = ip_scan_channel(w, ip_stage_state(w->s, k).body, c);
+    return valued(w, x, w->n, before, NULL);
 }
 
-void ip_scan_store(ip_scan *w, int c, const char *state, const char *before, const char *out, const char *index)
+void ip_scan_store(ip_scan *w, int c, const ip_names *state, const ip_names *before, const char *out, const char *index)
 {
-    imgpar_dtype dtype = w->s->dtype == IMGPAR_F16 ? IMGPAR_F32 : w->s->dtype;
-    ip_emit_store(w->e, w->s, out, index, valued(w, ip_scan_channel(w, w->s->finish, c), state, before, dtype));
+    ip_expr *x = ip_scan_channel(w, w->s->finish, c);
+    ip_emit_store(w->e, w->s, out, index, valued(w, &x, 1, state, before).of[0]);
 }
 
-void ip_scan_set(ip_scan *w, const char *variable, const char *value)
+void ip_scan_set(ip_scan *w, const ip_names *variables, const ip_names *values)
 {
-    ip_s_add(w->e->ir, w->e->block, IP_S_STORE, variable, value, NULL);
+    for (int k = 0; k < w->n; k++)
+        ip_s_add(w->e->ir, w->e->block, IP_S_STORE, variables->of[k], values->of[k], NULL);
+}
+
+void ip_scan_declare(ip_scan *w, ip_stmt_kind kind, const ip_names *names, const ip_names *values)
+{
+    for (int k = 0; k < w->n; k++)
+        ip_s_add(w->e->ir, w->e->block, kind, w->type[k], names->of[k], values ? values->of[k] : NULL);
 }
 
 /* ---- shared pieces ----------------------------------------------------------------------------- */
@@ -97,15 +138,36 @@ void ip_scan_span(ip_scan *w, const char *from, const char *to, const char *item
              ip_text(e->ir, "min(%s + %s, %s)", from, chunk, ip_scan_region(w, region + 1)));
 }
 
-void ip_scan_states(ip_scan *w, const char *name, const char *group, const char *block, const char *unit)
+static int state_size(const ip_scan *w, int k)
+{
+    return (int)ip_dtype(ip_stage_state(w->s, k).body->dtype)->size_bytes;
+}
+
+/* Bytes of the states whose cells are before those of state k: the largest first, so that all are aligned. */
+static int bytes_before(const ip_scan *w, int k)
+{
+    int bytes = 0;
+    for (int i = 0; i < w->n; i++)
+        if (state_size(w, i) > state_size(w, k) || (state_size(w, i) == state_size(w, k) && i < k))
+            bytes += state_size(w, i);
+    return bytes;
+}
+
+void ip_scan_states(ip_scan *w, const char *name, const ip_scan_cells *cells)
 {
     ip_emit *e = w->e;
     e->kernel->has_scratch = true;
-    const char *type = ip_text(e->ir, "__global %s *", w->type);
-    ip_s_add(e->ir, e->block, IP_S_LET, type, name,
-             w->in_blocks ? ip_text(e->ir, "(%s)scratch + ((long)%s * (%s + 1) + %s) * %s", type, group,
-                                    ip_scan_slot_name(w, IP_SCAN_BLOCKS), block, unit)
-                          : ip_text(e->ir, "(%s)scratch + (long)%s * %s", type, group, unit));
+    const char *blocks = w->in_blocks ? ip_text(e->ir, " * (%s + 1)", ip_scan_slot_name(w, IP_SCAN_BLOCKS)) : "",
+               *cell = w->in_blocks ? ip_text(e->ir, "((long)%s%s + %s)", cells->group, blocks, cells->block)
+                                    : ip_text(e->ir, "(long)%s", cells->group);
+    for (int k = 0; k < w->n; k++) {
+        const char *type = ip_text(e->ir, "__global %s *", w->type[k]), *base = "scratch";
+        const int before = bytes_before(w, k);
+        if (before)
+            base = ip_text(e->ir, "(scratch + (long)%s%s * %s * %d)", cells->groups, blocks, cells->unit, before);
+        ip_s_add(e->ir, e->block, IP_S_LET, type, numbered(w, name, k),
+                 ip_text(e->ir, "(%s)%s + %s * %s", type, base, cell, cells->unit));
+    }
 }
 
 const char *ip_scan_coordinate(ip_scan *w, const char *position)
@@ -118,11 +180,11 @@ const char *ip_scan_coordinate(ip_scan *w, const char *position)
 
 void ip_scan_row_pointers(ip_scan *w, bool is_init)
 {
-    if (is_init) {
-        ip_emit_row_pointers(w->e, w->s->init);
-        return;
+    for (int k = 0; k < w->n; k++) {
+        const ip_state state = ip_stage_state(w->s, k);
+        ip_emit_row_pointers(w->e, is_init ? state.init : state.body);
     }
-    ip_emit_row_pointers(w->e, w->s->body);
+    if (is_init) return;
     if (w->phase == IP_SCAN_RESULT) ip_emit_row_pointers(w->e, w->s->finish);
 }
 
@@ -157,18 +219,23 @@ void ip_scan_carry(ip_scan *w, const char *first, const char *index, const char 
 {
     ip_emit *e = w->e;
     const char *from = ip_scan_slot_name(w, IP_SCAN_FROM_BLOCK), *to = ip_scan_slot_name(w, IP_SCAN_TO_BLOCK);
-    const char *kept =
-        ip_text(e->ir, "%s[(long)%s * %s + %s]", first, ip_scan_slot_name(w, IP_SCAN_BLOCKS), unit, index);
-    ip_s_add(e->ir, e->block, IP_S_VAR, w->type, "carry",
-             ip_text(e->ir, "%s > 0 ? %s : %s", from, kept, ip_scan_init(w, -1)));
+    const ip_names carry = ip_scan_named(w, "carry"), total = ip_scan_named(w, "total"), init = ip_scan_init(w, -1),
+                   kept = ip_scan_elements(
+                       w, first,
+                       ip_text(e->ir, "(long)%s * %s + %s", ip_scan_slot_name(w, IP_SCAN_BLOCKS), unit, index)),
+                   cell = ip_scan_elements(w, first, ip_text(e->ir, "(long)b * %s + %s", unit, index));
+    ip_names start;
+    for (int k = 0; k < w->n; k++)
+        start.of[k] = ip_text(e->ir, "%s > 0 ? %s : %s", from, kept.of[k], init.of[k]);
+    ip_scan_declare(w, IP_S_VAR, &carry, &start);
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "b", from, to);
     ip_mark mark = ip_emit_enter(e, loop);
-    const char *cell = ip_text(e->ir, "%s[(long)b * %s + %s]", first, unit, index);
-    ip_s_add(e->ir, e->block, IP_S_LET, w->type, "total", cell);
-    ip_scan_set(w, cell, "carry");
-    ip_scan_set(w, "carry", ip_scan_combine(w, "carry", "total"));
+    ip_scan_declare(w, IP_S_LET, &total, &cell);
+    ip_scan_set(w, &cell, &carry);
+    const ip_names next = ip_scan_combine(w, &carry, &total);
+    ip_scan_set(w, &carry, &next);
     ip_emit_leave(e, mark);
-    ip_scan_set(w, kept, "carry");
+    ip_scan_set(w, &kept, &carry);
 }
 
 /* ---- lines along z and y -------------------------------------------------------------------------- */
@@ -176,26 +243,41 @@ void ip_scan_carry(ip_scan *w, const char *first, const char *index, const char 
 bool ip_scan_may_be_flat(ip_scan *w)
 {
     const ip_site site = ip_emit_site(w->e);
-    return ip_may_be_flat(&site, w->s->body) && ip_may_be_flat(&site, w->s->init) &&
-           ip_may_be_flat(&site, w->s->finish);
+    bool may = ip_may_be_flat(&site, w->s->finish);
+    for (int k = 0; may && k < w->n; k++) {
+        const ip_state state = ip_stage_state(w->s, k);
+        may = ip_may_be_flat(&site, state.body) && ip_may_be_flat(&site, state.init);
+    }
+    return may;
 }
 
 static void row_element(ip_scan *w, int c, const char *index, bool is_init)
 {
     ip_emit *e = w->e;
-    const char *state = ip_text(e->ir, "state[%s]", index), *second = ip_text(e->ir, "second[%s]", index);
+    const ip_names state = ip_scan_elements(w, "state", index);
     if (is_init) {
-        const char *init = ip_scan_init(w, c);
-        ip_scan_set(w, state, init);
-        if (w->is_second) ip_scan_set(w, second, init);
+        const ip_names init = ip_scan_init(w, c);
+        ip_scan_set(w, &state, &init);
         return;
     }
-    const char *before = ip_text(e->ir, "s%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, w->type, before, state);
-    const char *next = ip_scan_body(w, c, before, w->is_second ? second : NULL);
-    ip_scan_set(w, state, next);
-    if (w->is_second) ip_scan_set(w, second, before);
-    if (w->phase == IP_SCAN_RESULT) ip_scan_store(w, c, next, before, "out", index);
+    ip_names before;
+    for (int k = 0; k < w->n; k++)
+        before.of[k] = ip_text(e->ir, "s%d", e->n_values++);
+    ip_scan_declare(w, IP_S_LET, &before, &state);
+    const ip_names next = ip_scan_body(w, c, &before);
+    ip_scan_set(w, &state, &next);
+    if (w->phase == IP_SCAN_RESULT) ip_scan_store(w, c, &next, &before, "out", index);
+}
+
+/* Lanes of vectors of steps, as the states ask for them. */
+int ip_scan_width(const ip_scan *w)
+{
+    int width = ip_emit_width(w->e, w->s->body, w->s->dtype);
+    for (int k = 1; k < w->n; k++) {
+        const int other = ip_emit_width(w->e, ip_stage_state(w->s, k).body, w->s->dtype);
+        if (other < width) width = other;
+    }
+    return width;
 }
 
 /* init, or a step, for the elements xa..xb of the row at hand. */
@@ -207,7 +289,7 @@ static void row_elements(ip_scan *w, bool is_init)
                                     ip_text(e->ir, "xb * %d", e->channels))
                          : ip_s_add(e->ir, e->block, IP_S_FOR, "x", "xa", "xb");
     loop->parallel = IP_INDEPENDENT;
-    loop->vector_width = ip_emit_width(e, w->s->body, w->s->dtype);
+    loop->vector_width = ip_scan_width(w);
     ip_mark mark = ip_emit_enter(e, loop);
     e->flat = flat ? "i" : NULL;
     e->coord[2] = flat ? NULL : "x";
@@ -232,15 +314,16 @@ static void row_elements(ip_scan *w, bool is_init)
 static ip_mark enter_row(ip_scan *w)
 {
     ip_emit *e = w->e;
-    const char *type = ip_text(e->ir, "__global %s *", w->type), *row = "";
+    const char *row = "";
     ip_mark mark = ip_emit_enter(e, e->block);
     if (w->s->axis == 0) {
         ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "y", "ya", "yb"));
         row = ip_text(e->ir, " + (long)(y - %s) * row_elements", ip_scan_region(w, 2));
     }
-    ip_s_add(e->ir, e->block, IP_S_LET, type, "state",
-             ip_text(e->ir, "states%s - (long)%s * %d", row, ip_scan_region(w, 4), e->channels));
-    if (w->is_second) ip_s_add(e->ir, e->block, IP_S_LET, type, "second", ip_text(e->ir, "state + seconds"));
+    const ip_names state = ip_scan_named(w, "state"), states = ip_scan_named(w, "states");
+    for (int k = 0; k < w->n; k++)
+        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", w->type[k]), state.of[k],
+                 ip_text(e->ir, "%s%s - (long)%s * %d", states.of[k], row, ip_scan_region(w, 4), e->channels));
     return mark;
 }
 
@@ -265,10 +348,10 @@ static void declare_rows(ip_scan *w)
         ip_s_add(e->ir, e->top, IP_S_LET, "long", "unit", "row_elements");
     }
     ip_scan_item(w, w->s->axis == 0 ? 2 : 1, "block");
-    ip_scan_states(w, "states", w->s->axis == 0 ? "0" : "group", w->phase == IP_SCAN_CARRY ? "0" : "block", "unit");
-    if (w->is_second)
-        ip_s_add(e->ir, e->top, IP_S_LET, "long", "seconds",
-                 w->s->axis == 0 ? "unit" : ip_text(e->ir, "unit * (%s - %s)", ip_scan_region(w, 1), z0));
+    const char *groups = w->s->axis == 0 || w->n == 1 ? "1" : ip_text(e->ir, "(%s - %s)", ip_scan_region(w, 1), z0);
+    ip_scan_states(
+        w, "states",
+        &(ip_scan_cells){ groups, w->s->axis == 0 ? "0" : "group", w->phase == IP_SCAN_CARRY ? "0" : "block", "unit" });
 }
 
 static void carry_rows(ip_scan *w)
@@ -331,15 +414,17 @@ static void walk_rows(ip_scan *w)
 void ip_emit_scan(ip_emit *e, ip_scan_phase phase)
 {
     const ip_stage *s = e->kernel->stages[e->kernel->n_stages - 1];
-    ip_scan w = {
-        .e = e, .s = s, .phase = phase, .type = ip_cl_type(s->acc_dtype), .in_blocks = ip_stage_blocks(s) > 1
-    };
+    ip_scan w = { .e = e, .s = s, .phase = phase, .n = ip_stage_states(s), .in_blocks = ip_stage_blocks(s) > 1 };
+    ip_expr *exprs[IP_STAGE_PARTS];
     e->channels = (int)s->dims[3];
-    ip_x_walk(e->ir, s->body, find_second, &w.is_second);
-    e->kernel->states = w.is_second ? 2 : 1;
-    ip_expr *const exprs[] = { s->body, s->init, s->combine, s->finish };
-    for (size_t k = 0; k < sizeof exprs / sizeof *exprs; k++)
-        if (exprs[k]) ip_emit_uniforms(e, exprs[k]);
+    e->kernel->state_bytes = 0;
+    for (int k = 0; k < w.n; k++) {
+        w.type[k] = ip_cl_type(ip_stage_state(s, k).body->dtype);
+        e->kernel->state_bytes += state_size(&w, k);
+    }
+    const int n_exprs = ip_stage_exprs(s, exprs);
+    for (int k = 0; k < n_exprs; k++)
+        ip_emit_uniforms(e, exprs[k]);
     if (s->axis <= 1)
         walk_rows(&w);
     else if (s->axis == 2)

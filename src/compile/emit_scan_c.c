@@ -2,28 +2,31 @@
 /* Recurrences along c: a work-item walks the channels of each pixel of its rows. */
 #include "compile/emit_scan.h"
 
-/* One step; the states are the variables state and before. */
+/* One step; the states are the variables state, state_1, ... */
 static void step(ip_scan *w, int c, const char *index)
 {
-    ip_emit *e = w->e;
-    const char *next = ip_scan_body(w, c, "state", "before");
-    ip_scan_store(w, c, next, "state", "out", index);
-    if (w->is_second) ip_s_add(e->ir, e->block, IP_S_STORE, "before", "state", NULL);
-    ip_scan_set(w, "state", next);
+    const ip_names state = ip_scan_named(w, "state"), next = ip_scan_body(w, c, &state);
+    ip_scan_store(w, c, &next, &state, "out", index);
+    ip_scan_set(w, &state, &next);
 }
 
 /* What a line walked in blocks does besides: its blocks are walked one after the other, total and result at once. */
 static void step_block(ip_scan *w)
 {
     ip_emit *e = w->e;
+    const ip_names state = ip_scan_named(w, "state"), carry = ip_scan_named(w, "carry"),
+                   total = ip_scan_named(w, "total");
     ip_stmt *turn =
         ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "p > 0 & p %% %d == 0", IP_SCAN_BLOCK), NULL, NULL);
     ip_mark mark = ip_emit_enter(e, turn);
-    ip_scan_set(w, "carry", ip_scan_combine(w, "carry", "total"));
-    ip_scan_set(w, "state", "carry");
-    ip_scan_set(w, "total", ip_scan_init(w, -1));
+    const ip_names joined = ip_scan_combine(w, &carry, &total);
+    ip_scan_set(w, &carry, &joined);
+    ip_scan_set(w, &state, &carry);
+    const ip_names init = ip_scan_init(w, -1);
+    ip_scan_set(w, &total, &init);
     ip_emit_leave(e, mark);
-    ip_scan_set(w, "total", ip_scan_body(w, -1, "total", NULL));
+    const ip_names next = ip_scan_body(w, -1, &total);
+    ip_scan_set(w, &total, &next);
 }
 
 static void written_channels(ip_scan *w)
@@ -38,8 +41,10 @@ static void looped_channels(ip_scan *w)
 {
     ip_emit *e = w->e;
     if (w->in_blocks) {
-        ip_s_add(e->ir, e->block, IP_S_VAR, w->type, "carry", "state");
-        ip_s_add(e->ir, e->block, IP_S_VAR, w->type, "total", "state");
+        const ip_names state = ip_scan_named(w, "state"), carry = ip_scan_named(w, "carry"),
+                       total = ip_scan_named(w, "total");
+        ip_scan_declare(w, IP_S_VAR, &carry, &state);
+        ip_scan_declare(w, IP_S_VAR, &total, &state);
     }
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "p", "0", ip_text(e->ir, "%d", e->channels));
     ip_mark mark = ip_emit_enter(e, loop);
@@ -69,13 +74,13 @@ void ip_emit_scan_c(ip_scan *w)
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", ip_scan_region(w, 4), ip_scan_region(w, 5));
     if (is_written) {
         loop->parallel = IP_INDEPENDENT;
-        loop->vector_width = ip_emit_width(e, w->s->body, w->s->dtype);
+        loop->vector_width = ip_scan_width(w);
     }
     ip_mark in_columns = ip_emit_enter(e, loop);
     e->coord[2] = "x";
     e->coord[3] = first;
-    ip_s_add(e->ir, e->block, IP_S_VAR, w->type, "state", ip_scan_init(w, -1));
-    if (w->is_second) ip_s_add(e->ir, e->block, IP_S_VAR, w->type, "before", "state");
+    const ip_names state = ip_scan_named(w, "state"), init = ip_scan_init(w, -1);
+    ip_scan_declare(w, IP_S_VAR, &state, &init);
     e->coord[3] = NULL;
     if (is_written)
         written_channels(w);

@@ -30,7 +30,7 @@ typedef struct x_walk {
 
 static int lanes_of(ip_scan *w)
 {
-    int size = ip_x_size(w->e->ir, w->s->body) + ip_x_size(w->e->ir, w->s->finish);
+    int size = ip_stage_size(w->e->ir, w->s) + ip_x_size(w->e->ir, w->s->finish);
     if (w->e->channels > 2 || size > MANY_OPERATIONS) return 1;
     return LANES / w->e->channels;
 }
@@ -60,11 +60,16 @@ static const char *let(x_walk *t, const char *type, const char *name, const char
     return name;
 }
 
-static const char *rest(x_walk *t, const char *lane, int c, bool is_second)
+static ip_names rest(x_walk *t, const char *lane, int c)
 {
     ip_emit *e = t->w->e;
-    return ip_text(e->ir, "%s[%s]", is_second ? "rest_before" : "rest",
-                   ip_text_plus(e->ir, ip_text_times(e->ir, lane, e->channels), c));
+    return ip_scan_elements(t->w, "rest", ip_text_plus(e->ir, ip_text_times(e->ir, lane, e->channels), c));
+}
+
+/* The variables of channel c's states. */
+static ip_names variables(x_walk *t, const char *prefix, int c)
+{
+    return ip_scan_named(t->w, ip_text(t->w->e->ir, "%s_s%d", prefix, c));
 }
 
 /* The x of position i of a lane that begins at position from. */
@@ -75,31 +80,27 @@ static const char *column(x_walk *t, const char *from)
 
 /* ---- steps ------------------------------------------------------------------------------------- */
 
-/* A step of channel c, whose states are the variables STATE_c and BEFORE_c with STATE and BEFORE as prefixes. */
+/* A step of channel c, whose states are the variables of that prefix. */
 static void step(x_walk *t, int c, const char *prefix, const char *out, const char *x)
 {
     ip_scan *w = t->w;
     ip_emit *e = w->e;
-    const char *state = ip_text(e->ir, "%s_s%d", prefix, c), *before = ip_text(e->ir, "%s_t%d", prefix, c);
-    const char *next = ip_scan_body(w, c, state, w->is_second ? before : NULL);
+    const ip_names state = variables(t, prefix, c), next = ip_scan_body(w, c, &state);
     if (w->phase == IP_SCAN_RESULT)
-        ip_scan_store(w, c, next, state, out, e->flat ? e->flat : ip_emit_pixel_index(e, x, c));
-    if (w->is_second) ip_scan_set(w, before, state);
-    ip_scan_set(w, state, next);
+        ip_scan_store(w, c, &next, &state, out, e->flat ? e->flat : ip_emit_pixel_index(e, x, c));
+    ip_scan_set(w, &state, &next);
 }
 
 /* Copies states between the variables of a lane and rest[]. */
 static void load_states(x_walk *t, const char *prefix, const char *lane, bool back)
 {
-    ip_emit *e = t->w->e;
-    for (int c = 0; c < e->channels; c++)
-        for (int k = 0; k < (t->w->is_second ? 2 : 1); k++) {
-            const char *variable = ip_text(e->ir, "%s_%c%d", prefix, k ? 't' : 's', c), *cell = rest(t, lane, c, k);
-            if (back)
-                ip_scan_set(t->w, cell, variable);
-            else
-                ip_s_add(e->ir, e->block, IP_S_VAR, t->w->type, variable, cell);
-        }
+    for (int c = 0; c < t->w->e->channels; c++) {
+        const ip_names variable = variables(t, prefix, c), cell = rest(t, lane, c);
+        if (back)
+            ip_scan_set(t->w, &cell, &variable);
+        else
+            ip_scan_declare(t->w, IP_S_VAR, &variable, &cell);
+    }
 }
 
 /* All channels of a pixel, with states in scratch memory. */
@@ -109,19 +110,18 @@ static void step_in_scratch(x_walk *t, const char *out, bool is_init)
     ip_emit *e = w->e;
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "c", "0", ip_text(e->ir, "%d", e->channels));
     loop->parallel = IP_INDEPENDENT;
-    loop->vector_width = ip_emit_width(e, w->s->body, w->s->dtype);
+    loop->vector_width = ip_scan_width(w);
     ip_mark mark = ip_emit_enter(e, loop);
     e->coord[3] = "c";
+    const ip_names state = ip_scan_elements(w, "state", "c"), before = ip_scan_named(w, "before");
     if (is_init) {
-        const char *init = ip_scan_init(w, -1);
-        ip_scan_set(w, "state[c]", init);
-        if (w->is_second) ip_scan_set(w, "second[c]", init);
+        const ip_names init = ip_scan_init(w, -1);
+        ip_scan_set(w, &state, &init);
     } else {
-        let(t, w->type, "before", "state[c]");
-        const char *next = ip_scan_body(w, -1, "before", w->is_second ? "second[c]" : NULL);
-        ip_scan_set(w, "state[c]", next);
-        if (w->is_second) ip_scan_set(w, "second[c]", "before");
-        if (w->phase == IP_SCAN_RESULT) ip_scan_store(w, -1, next, "before", out, ip_emit_pixel_index(e, "x", 0));
+        ip_scan_declare(w, IP_S_LET, &before, &state);
+        const ip_names next = ip_scan_body(w, -1, &before);
+        ip_scan_set(w, &state, &next);
+        if (w->phase == IP_SCAN_RESULT) ip_scan_store(w, -1, &next, &before, out, ip_emit_pixel_index(e, "x", 0));
     }
     e->coord[3] = NULL;
     ip_emit_leave(e, mark);
@@ -344,11 +344,9 @@ static void enter_lane(x_walk *t)
     e->coord[1] = "y";
     if (!t->in_scratch && !w->in_blocks) return;
     let(t, "int", "group", ip_text(e->ir, "(z - %s) * (%s - %s) + y - %s", z0, ip_scan_region(w, 3), y0, y0));
-    ip_scan_states(w, "state", "group", "block + k", ip_text(e->ir, "%d", e->channels));
-    if (t->in_scratch && w->is_second)
-        let(t, ip_text(e->ir, "__global %s *", w->type), "second",
-            ip_text(e->ir, "state + (long)(%s - %s) * (%s - %s) * %d", ip_scan_region(w, 1), z0, ip_scan_region(w, 3),
-                    y0, e->channels));
+    const char *groups =
+        w->n == 1 ? "1" : ip_text(e->ir, "(%s - %s) * (%s - %s)", ip_scan_region(w, 1), z0, ip_scan_region(w, 3), y0);
+    ip_scan_states(w, "state", &(ip_scan_cells){ groups, "group", "block + k", ip_text(e->ir, "%d", e->channels) });
 }
 
 /* Sets the states that lane k begins with: init, or the carry that scratch memory holds. */
@@ -364,9 +362,9 @@ static void begin_lane(x_walk *t)
     }
     if (t->in_scratch && !carries) step_in_scratch(t, NULL, true);
     for (int c = 0; !t->in_scratch && c < e->channels; c++) {
-        const char *start = carries ? ip_text(e->ir, "state[%d]", c) : ip_scan_init(w, c);
-        ip_scan_set(w, rest(t, "k", c, false), start);
-        if (w->is_second) ip_scan_set(w, rest(t, "k", c, true), start);
+        const ip_names cell = rest(t, "k", c),
+                       start = carries ? ip_scan_elements(w, "state", ip_text(e->ir, "%d", c)) : ip_scan_init(w, c);
+        ip_scan_set(w, &cell, &start);
     }
     e->coord[2] = NULL;
 }
@@ -389,8 +387,10 @@ static void end_lane(x_walk *t)
         step(t, c, "l", "out", "x");
     e->coord[2] = NULL;
     ip_emit_leave(e, mark);
-    for (int c = 0; !t->in_scratch && w->phase == IP_SCAN_TOTALS && c < e->channels; c++)
-        ip_scan_set(w, ip_text(e->ir, "state[%d]", c), ip_text(e->ir, "l_s%d", c));
+    for (int c = 0; !t->in_scratch && w->phase == IP_SCAN_TOTALS && c < e->channels; c++) {
+        const ip_names state = ip_scan_elements(w, "state", ip_text(e->ir, "%d", c)), total = variables(t, "l", c);
+        ip_scan_set(w, &state, &total);
+    }
 }
 
 static void for_each_lane(x_walk *t, void (*fn)(x_walk *t))
@@ -434,8 +434,9 @@ static bool takes_steps_at_once(const x_walk *t)
     ip_scan *w = t->w;
     ip_ir *ir = w->e->ir;
     reading r = { ir, t->is_flat && !w->e->options->checks &&
-                          ip_x_size(ir, w->s->body) + ip_x_size(ir, w->s->finish) <= FEW_OPERATIONS };
-    ip_x_descend(ir, w->s->body, check_load, &r);
+                          ip_stage_size(ir, w->s) + ip_x_size(ir, w->s->finish) <= FEW_OPERATIONS };
+    for (int k = 0; k < w->n; k++)
+        ip_x_descend(ir, ip_stage_state(w->s, k).body, check_load, &r);
     ip_x_descend(ir, w->s->finish, check_load, &r);
     return r.fits;
 }
@@ -449,9 +450,8 @@ static void walk_group(x_walk *t)
     ip_emit *e = w->e;
     const char *left = w->in_blocks ? ip_text(e->ir, "%s - block", ip_scan_slot_name(w, IP_SCAN_BLOCKS)) : "yb - yg";
     let(t, "int", "lanes", ip_text(e->ir, "min(%d, %s)", t->lanes, left));
-    for (int k = 0; !t->in_scratch && k < (w->is_second ? 2 : 1); k++)
-        ip_s_add(e->ir, e->block, IP_S_VAR, w->type,
-                 ip_text(e->ir, "%s[%d]", k ? "rest_before" : "rest", t->lanes * e->channels), NULL);
+    const ip_names cells = ip_scan_elements(w, "rest", ip_text(e->ir, "%d", t->lanes * e->channels));
+    if (!t->in_scratch) ip_scan_declare(w, IP_S_VAR, &cells, NULL);
     for_each_lane(t, begin_lane);
     if (t->lanes > 1) lanes_at_once(t);
     for_each_lane(t, end_lane);

@@ -71,8 +71,11 @@ static const ip_kernel *producer(const ip_plan *plan, const ip_stage *s)
 static void text_walk(const ip_stage *s, ip_str *out)
 {
     static const char *const axes[] = { "planes", "rows", "columns", "channels" };
-    ip_str_printf(out, "  walks   %s, %s%s\n", axes[s->axis], s->backward ? "last to first" : "first to last",
+    ip_str_printf(out, "  walks   %s, %s%s", axes[s->axis], s->backward ? "last to first" : "first to last",
                   ip_stage_blocks(s) > 1 ? ", in blocks" : "");
+    for (int k = 0; s->n_more > 0 && k < ip_stage_states(s); k++)
+        ip_str_printf(out, "%s %s", k ? "" : ", carrying", ip_dtype(ip_stage_state(s, k).body->dtype)->name);
+    ip_str_putc(out, '\n');
 }
 
 /* "tile    128x16 pixels by 32x8 work-items, 9 kB of local memory, halo work 12%" */

@@ -80,9 +80,10 @@ static void visit_load(ip_expr *x, void *user)
 void ip_stage_each_load(ip_ir *ir, const ip_stage *s, void (*fn)(ip_expr *load, void *user), void *user)
 {
     load_visit v = { fn, user };
-    ip_expr *const exprs[] = { s->body, s->finish, s->combine, s->init };
-    for (size_t k = 0; k < sizeof exprs / sizeof *exprs; k++)
-        if (exprs[k]) ip_x_walk(ir, exprs[k], visit_load, &v);
+    ip_expr *exprs[IP_STAGE_PARTS];
+    const int n = ip_stage_exprs(s, exprs);
+    for (int k = 0; k < n; k++)
+        ip_x_walk(ir, exprs[k], visit_load, &v);
 }
 
 static bool reads_own_place(const ip_expr *load, const ip_stage *reader)
@@ -467,7 +468,8 @@ static ip_expr *replace_load(ip_ir *ir, ip_expr *x, void *user)
 
 typedef struct epilogue {
     inlining *in;
-    ip_stage *scan; /* the one recurrence that is read; NULL: none yet */
+    ip_stage *scans[IP_SCAN_STATES]; /* the recurrences that are read: all carry the same states */
+    int n;
     bool fits;
 } epilogue;
 
@@ -479,16 +481,20 @@ static void note_scan(ip_expr *load, void *user)
     if (s->kind != IP_STAGE_SCAN) return;
     bool is_free = !s->is_output && p->in->n_readers[s->id] == 1 && s->dtype != IMGPAR_F16 &&
                    (p->in->options->fuse || s->node == reader->node);
-    p->fits = p->fits && is_free && (!p->scan || p->scan == s) && reads_own_place(load, reader) &&
-              ip_x_is_coord(load->arg[3], 3);
-    p->scan = s;
+    int k = 0;
+    while (k < p->n && p->scans[k] != s)
+        k++;
+    p->fits = p->fits && is_free && reads_own_place(load, reader) && ip_x_is_coord(load->arg[3], 3);
+    if (k < p->n || !p->fits) return;
+    p->fits = k < IP_SCAN_STATES && (k == 0 || ip_stage_has_same_states(p->scans[0], s));
+    if (p->fits) p->scans[p->n++] = s;
 }
 
 static ip_expr *put_finish(ip_ir *ir, ip_expr *x, void *user)
 {
-    ip_stage *scan = user;
     (void)ir;
-    return x->op == IP_X_LOAD && x->source == scan ? scan->finish : x;
+    (void)user;
+    return x->op == IP_X_LOAD && x->source->kind == IP_STAGE_SCAN ? x->source->finish : x;
 }
 
 static void become_scan(inlining *in)
@@ -496,16 +502,15 @@ static void become_scan(inlining *in)
     ip_stage *s = in->reader;
     epilogue p = { .in = in, .fits = true };
     ip_stage_each_load(in->ir, s, note_scan, &p);
-    if (!p.scan || !p.fits || !is_pointwise(in->ir, s) || in->reader_size + in->size[p.scan->id] > MAX_SIZE) return;
-    absorb(in->ir, s, p.scan);
+    int size = in->reader_size;
+    for (int k = 0; k < p.n; k++)
+        size += in->size[p.scans[k]->id];
+    if (p.n == 0 || !p.fits || !is_pointwise(in->ir, s) || size > MAX_SIZE) return;
+    for (int k = 0; k < p.n; k++)
+        absorb(in->ir, s, p.scans[k]);
     s->kind = IP_STAGE_SCAN;
-    s->finish = ip_x_map(in->ir, s->body, put_finish, p.scan);
-    s->body = p.scan->body;
-    s->init = p.scan->init;
-    s->combine = p.scan->combine;
-    s->acc_dtype = p.scan->acc_dtype;
-    s->axis = p.scan->axis;
-    s->backward = p.scan->backward;
+    s->finish = ip_x_map(in->ir, s->body, put_finish, NULL);
+    ip_stage_take_states(in->ir, s, p.scans[0]);
 }
 
 static bool reads_around(const inlining *in, const ip_expr *load)
@@ -591,15 +596,19 @@ static void inline_into(inlining *in, ip_stage *s)
 {
     ip_ir *ir = in->ir;
     in->reader = s;
-    in->reader_size = ip_x_size(ir, s->body);
+    in->reader_size = ip_stage_size(ir, s);
     in->reader_loads = loads_of(ir, s);
     in->reader_is_flat = ip_find_spread(ir, s->body, ip_stage_domain(s)[3], &(ip_spread){ .n = 0 });
     ip_stage_each_load(ir, s, note_reading_around, in);
     ip_x_walk(in->ir, s->body, look_into_window, in);
     s->body = ip_x_map(ir, s->body, replace_load, in);
     if (s->kind == IP_STAGE_SCAN) s->init = ip_x_map(ir, s->init, replace_load, in);
+    for (int k = 0; k < s->n_more; k++) {
+        s->more[k].body = ip_x_map(ir, s->more[k].body, replace_load, in);
+        s->more[k].init = ip_x_map(ir, s->more[k].init, replace_load, in);
+    }
     if (s->kind == IP_STAGE_MAP) become_scan(in);
-    in->size[s->id] = ip_x_size(ir, s->body) + (s->kind == IP_STAGE_SCAN ? ip_x_size(ir, s->finish) : 0);
+    in->size[s->id] = ip_stage_size(ir, s) + (s->kind == IP_STAGE_SCAN ? ip_x_size(ir, s->finish) : 0);
     in->n_loads[s->id] = loads_of(ir, s);
 }
 
@@ -643,5 +652,7 @@ imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, i
     in.was_shared = ip_ir_alloc(plan->ir, (size_t)plan->ir->n_stages + 1, sizeof(bool));
     while (!plan->ir->failed && in.round < ROUNDS && inline_once(&in))
         in.round++;
+    for (int k = 0; k < plan->ir->n_stages && !plan->ir->failed; k++)
+        if (plan->ir->stages[k]->kind == IP_STAGE_SCAN) ip_stage_drop_states(plan->ir, plan->ir->stages[k]);
     return plan->ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
 }

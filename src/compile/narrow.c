@@ -381,10 +381,13 @@ static imgpar_dtype dtype_of_rows(const narrowing *n, const ip_stage *s)
 
 static void narrow_stage(narrowing *n, ip_stage *s)
 {
-    ip_expr **const exprs[] = { &s->body, &s->finish, &s->init, &s->combine };
-    for (size_t k = 0; k < sizeof exprs / sizeof *exprs; k++)
-        if (*exprs[k]) *exprs[k] = ip_x_map(n->ir, *exprs[k], widen_loads, n);
+    ip_expr **parts[IP_STAGE_PARTS];
+    const int n_parts = ip_stage_parts(s, parts);
+    for (int k = 0; k < n_parts; k++)
+        *parts[k] = ip_x_map(n->ir, *parts[k], widen_loads, n);
     s->body = ip_x_map_values(n->ir, s->body, narrow_one, NULL);
+    for (int k = 0; k < s->n_more; k++)
+        s->more[k].body = ip_x_map_values(n->ir, s->more[k].body, narrow_one, NULL);
     if (n->is_promised[s->id]) return;
     s->dtype = dtype_of_rows(n, s);
     s->body = ip_x_cast(n->ir, s->dtype, s->body);

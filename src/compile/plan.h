@@ -291,7 +291,7 @@ typedef struct ip_kernel {
     ip_texture textures[IP_MAX_TEXTURES]; /* texture: inputs that are images */
     int n_textures;
     int lanes;          /* recurrences along x: lines that a work-item walks at once */
-    int states;         /* recurrences: states of a line that are kept, 1 or 2 */
+    int state_bytes;    /* recurrences: of the states of a line */
     bool has_line;      /* recurrences: work-items have memory that results are made in where they stream */
     int64_t domain[4];  /* what the work-items walk */
     char ops[192];      /* "boxblur,blend,overlay" */

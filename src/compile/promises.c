@@ -88,10 +88,11 @@ static ip_expr *put_written(ip_ir *ir, ip_expr *x, void *user)
 
 static void each_part(const ip_stage *s, void (*fn)(ip_expr *x, void *user), reading *r)
 {
-    ip_expr *const parts[] = { s->body, s->init, s->combine, s->finish };
-    for (int i = 0; i < 4; i++) {
+    ip_expr *exprs[IP_STAGE_PARTS];
+    const int n = ip_stage_exprs(s, exprs);
+    for (int i = 0; i < n; i++) {
         r->has_condition = i == 0 && s->kind != IP_STAGE_SCAN;
-        if (parts[i]) ip_x_walk(r->k->ir, parts[i], fn, r);
+        ip_x_walk(r->k->ir, exprs[i], fn, r);
     }
 }
 

@@ -132,10 +132,12 @@ static ip_expr *put_turned(ip_ir *ir, ip_expr *x, void *user)
 static void put_parts(turning *t, ip_stage *s)
 {
     const bool turns = t->turns[s->id];
-    ip_expr **parts[] = { &s->body, &s->least_place, &s->init, &s->combine, &s->finish };
+    ip_expr **parts[IP_STAGE_PARTS];
+    const int n = ip_stage_parts(s, parts);
     t->reader = s;
-    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) /* a fold's last three have no coordinates of elements */
-        if (*parts[k]) *parts[k] = ip_x_map(t->ir, *parts[k], turns && k < 2 ? put_turned : put_load, t);
+    for (int k = 0; k < n; k++) /* a fold's others than the body have no coordinates of elements */
+        *parts[k] = ip_x_map(t->ir, *parts[k], turns && k == 0 ? put_turned : put_load, t);
+    if (s->least_place) s->least_place = ip_x_map(t->ir, s->least_place, turns ? put_turned : put_load, t);
 }
 
 static void turn(int64_t dims[4])

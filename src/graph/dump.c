@@ -99,7 +99,7 @@ static void push(dump *d, const imgpar_array *node)
 
 static bool is_row(const imgpar_array *a, const char *name) { return strcmp(a->op->info.name, name) == 0; }
 
-static bool is_loop(const imgpar_array *a) { return a->loop || is_row(a, "settled"); }
+static bool is_loop(const imgpar_array *a) { return a->loop || is_row(a, "settled") || is_row(a, "scanstates"); }
 
 /* What stands for a value that a loop or a function is given. */
 static bool is_placeholder(const imgpar_array *a) { return is_row(a, "placeholder") || is_row(a, "carried"); }
@@ -402,12 +402,13 @@ static void write_around(dump *d, const imgpar_array *a, int depth)
     ip_str_append(&d->out, "\")");
 }
 
-/* What a node of a loop carries, of either kind; not for long. */
+/* What a node of a loop carries, or of a scan of several states; not for long. */
 typedef struct carrying {
     int n, projection;
     imgpar_array *const *starts, *const *placeholder, *const *next;
     const imgpar_array *until; /* NULL: none */
     int64_t count, check;
+    int m; /* arrays that are scanned, before starts; the placeholders of their elements are behind those of states */
 } carrying;
 
 static bool carries(const imgpar_array *a, carrying *c)
@@ -415,10 +416,15 @@ static bool carries(const imgpar_array *a, carrying *c)
     const ip_loop *loop = a->loop;
     const int n = a->n_inputs / 3;
     if (loop)
-        *c = (carrying){ loop->n_carried, (int)a->params[0].number,
-                         a->inputs,       loop->placeholder,
-                         loop->next,      loop->until,
-                         loop->count,     loop->check };
+        *c = (carrying){ loop->n_carried,
+                         (int)a->params[0].number,
+                         a->inputs,
+                         loop->placeholder,
+                         loop->next,
+                         loop->until,
+                         loop->count,
+                         loop->check,
+                         0 };
     else if (is_row(a, "settled"))
         *c = (carrying){ n,
                          (int)a->params[0].number,
@@ -427,7 +433,17 @@ static bool carries(const imgpar_array *a, carrying *c)
                          a->inputs + n,
                          a->inputs[3 * n],
                          (int64_t)ip_param_number(a, "count"),
-                         1 };
+                         1,
+                         0 };
+    else if (is_row(a, "scanstates")) {
+        const int states = (int)ip_param_number(a, "states"), m = (a->n_inputs - 3 * states) / 2;
+        *c = (carrying){ .n = states,
+                         .projection = (int)a->params[0].number,
+                         .starts = a->inputs + m,
+                         .placeholder = a->inputs + m + states,
+                         .next = a->inputs + 2 * m + 2 * states,
+                         .m = m };
+    }
     return is_loop(a);
 }
 
@@ -480,6 +496,49 @@ static void write_until(dump *d, const carrying *loop, int depth)
     }
 }
 
+/* "(a, b)", or a itself. */
+static void write_list(dump *d, int n, imgpar_array *const *arrays, int depth)
+{
+    for (int k = 0; k < n; k++) {
+        ip_str_append(&d->out, k ? ", " : n > 1 ? "(" : "");
+        write_operand(d, arrays[k], depth);
+    }
+    if (n > 1) ip_str_putc(&d->out, ')');
+}
+
+/* A tuple of one is written with a state that nobody asks for. */
+static void write_states(dump *d, const imgpar_array *a, const carrying *scan, int depth)
+{
+    enum { FIRST_OPTION = 2 };
+    const bool is_one = scan->n == 1;
+    const entry *p = look(d, scan->placeholder[0]);
+    ip_str_append(&d->out, "scan(");
+    write_list(d, scan->m, a->inputs, depth);
+    ip_str_append(&d->out, is_one ? ", (" : ", ");
+    write_list(d, scan->n, scan->starts, depth);
+    ip_str_append(&d->out, is_one ? ", 0), (" : ", ");
+    if (is_one) {
+        write_operand(d, scan->placeholder[0], depth);
+        ip_str_printf(&d->out, ", p%d_none", p ? p->id : 0);
+        for (int k = 0; k < scan->m; k++) {
+            ip_str_append(&d->out, ", ");
+            write_operand(d, scan->placeholder[1 + k], depth);
+        }
+        ip_str_putc(&d->out, ')');
+    } else {
+        write_list(d, scan->n + scan->m, scan->placeholder, depth);
+    }
+    ip_str_append(&d->out, is_one ? " -> (" : " -> ");
+    write_list(d, scan->n, scan->next, depth);
+    if (is_one) ip_str_append(&d->out, ", 0)");
+    for (int k = FIRST_OPTION; k < a->op->info.n_params; k++) {
+        if (is_default(a->op->info.params[k], &a->params[k])) continue;
+        ip_str_printf(&d->out, ", %s=", a->op->info.params[k]->name);
+        write_param(d, a, k, depth);
+    }
+    ip_str_putc(&d->out, ')');
+}
+
 static void write_loop(dump *d, const carrying *loop, int depth)
 {
     int n = loop->n;
@@ -501,7 +560,9 @@ static void write_expr(dump *d, const imgpar_array *a, int depth)
         return;
     }
     carrying loop;
-    if (carries(a, &loop))
+    if (carries(a, &loop) && loop.m > 0)
+        write_states(d, a, &loop, depth);
+    else if (is_loop(a))
         write_loop(d, &loop, depth);
     else if (is_fold(a))
         write_fold(d, a, depth);
@@ -532,7 +593,7 @@ static bool push_inputs(dump *d, const imgpar_array *a)
     int id = d->n_names + 1;
     carrying loop = { .n = 0 };
     carries(a, &loop);
-    for (int k = 0; k < loop.n; k++)
+    for (int k = 0; k < loop.n + loop.m; k++)
         name_placeholder(d, loop.placeholder[k], id, k);
     if (is_fold(a)) {
         name_placeholder(d, a->inputs[1], id, 0);
@@ -561,7 +622,7 @@ static int outermost_of(dump *d, const imgpar_array *a)
     const entry *e = bound ? look(d, bound) : NULL;
     int own = e ? e->id : NONE, least = NONE;
     for (int k = 0; k < a->n_inputs; k++) {
-        bool is_body = (folds && (k > 0 || !is_fold(a))) || (is_loop(a) && k >= loop.n);
+        bool is_body = (folds && (k > 0 || !is_fold(a))) || (is_loop(a) && k >= loop.m + loop.n);
         e = look(d, a->inputs[k]);
         if (e && e->outermost < least && (!is_body || e->outermost < own)) least = e->outermost;
     }
@@ -582,10 +643,11 @@ static void define_projection(dump *d, const imgpar_array *a, const carrying *lo
     e->k = loop->projection;
     if (first->written) return;
     first->written = true;
-    if (n > 1) ip_str_putc(&d->out, '(');
-    for (int k = 0; k < n; k++)
+    const int n_named = n + (loop->m > 0 && n == 1); /* write_states() */
+    if (n_named > 1) ip_str_putc(&d->out, '(');
+    for (int k = 0; k < n_named; k++)
         ip_str_printf(&d->out, "%sn%d_%d", k ? ", " : "", e->id, k);
-    ip_str_append(&d->out, n > 1 ? ") = " : " = ");
+    ip_str_append(&d->out, n_named > 1 ? ") = " : " = ");
     write_expr(d, a, 0);
     ip_str_putc(&d->out, '\n');
 }

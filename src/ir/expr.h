@@ -234,6 +234,7 @@ ip_expr *ip_x_result(ip_ir *ir, ip_expr *loop, int k);
 /* The expressions of a list, up to `most`; how many there are. */
 int ip_x_list(ip_expr *list, ip_expr **out, int most);
 enum { IP_MOST_CARRIED = 16 }; /* values of a loop */
+enum { IP_SCAN_STATES = 16 };  /* of a recurrence, at most: stage.h */
 
 /* ---- reading ----------------------------------------------------------------- */
 

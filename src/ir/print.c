@@ -81,11 +81,16 @@ void ip_ir_print(const ip_ir *ir, struct ip_str *out)
         for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
             ip_str_printf(out, "  %s of s%d\n", s->opaque->kind->name, s->opaque->inputs[i]->id);
         if (s->kind == IP_STAGE_SCAN)
-            ip_str_printf(out, "  along %c, %s, state %s\n", "zyxc"[s->axis], s -> backward ? "backward" : "forward",
-                          ip_dtype(s->acc_dtype)->name);
-        print_body((ip_ir *)ir, "init", s->init, out);
-        print_body((ip_ir *)ir, "body", s->body, out);
-        print_body((ip_ir *)ir, "combine", s->combine, out);
+            ip_str_printf(out, "  along %c, %s, state%s", "zyxc"[s->axis], s -> backward ? "backward" : "forward",
+                          s->n_more > 0 ? "s" : "");
+        for (int i = 0; s->kind == IP_STAGE_SCAN && i < ip_stage_states(s); i++)
+            ip_str_printf(out, " %s%s", ip_dtype(ip_stage_state(s, i).body->dtype)->name, i == s->n_more ? "\n" : ",");
+        for (int i = 0; i < ip_stage_states(s); i++) {
+            const ip_state state = ip_stage_state(s, i);
+            print_body((ip_ir *)ir, "init", state.init, out);
+            print_body((ip_ir *)ir, "body", state.body, out);
+            print_body((ip_ir *)ir, "combine", state.combine, out);
+        }
         print_body((ip_ir *)ir, "finish", s->finish, out);
     }
 }

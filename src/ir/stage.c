@@ -153,6 +153,124 @@ ip_region ip_stage_shown(const ip_stage *s) { return s->shown ? *s->shown : ip_s
 
 ip_region ip_stage_region(const ip_stage *s) { return (ip_region){ 0, s->dims[0], 0, s->dims[1], 0, s->dims[2] }; }
 
+ip_state ip_stage_state(const ip_stage *s, int k)
+{
+    return k > 0 ? s->more[k - 1] : (ip_state){ s->body, s->init, s->combine };
+}
+
+void ip_stage_set_states(ip_ir *ir, ip_stage *s, const ip_state *states, int n)
+{
+    s->body = states[0].body;
+    s->init = states[0].init;
+    s->combine = states[0].combine;
+    s->acc_dtype = s->body->dtype;
+    s->more = n > 1 ? ip_ir_alloc(ir, (size_t)n - 1, sizeof *s->more) : NULL;
+    s->n_more = s->more ? n - 1 : 0;
+    for (int k = 0; k < s->n_more; k++)
+        s->more[k] = states[1 + k];
+}
+
+void ip_stage_take_states(ip_ir *ir, ip_stage *s, const ip_stage *from)
+{
+    ip_state states[IP_SCAN_STATES];
+    for (int k = 0; k < ip_stage_states(from); k++)
+        states[k] = ip_stage_state(from, k);
+    ip_stage_set_states(ir, s, states, ip_stage_states(from));
+    s->axis = from->axis;
+    s->backward = from->backward;
+}
+
+bool ip_stage_has_same_states(const ip_stage *a, const ip_stage *b)
+{
+    bool same = a->axis == b->axis && a->backward == b->backward && a->n_more == b->n_more;
+    for (int k = 0; same && k < ip_stage_states(a); k++) {
+        const ip_state p = ip_stage_state(a, k), q = ip_stage_state(b, k);
+        same = ip_x_is_same(p.body, q.body) && ip_x_is_same(p.init, q.init) && ip_x_is_same(p.combine, q.combine);
+    }
+    return same;
+}
+
+/* Which states of n are used, and which number each has among them. */
+typedef struct state_use {
+    int n, number[IP_SCAN_STATES];
+    bool is_used[IP_SCAN_STATES], found;
+    int n_used;
+} state_use;
+
+static void note_state(ip_expr *x, void *user)
+{
+    state_use *u = user;
+    if (x->op != IP_X_ACC || u->is_used[x->axis % u->n]) return;
+    u->is_used[x->axis % u->n] = u->found = true;
+}
+
+static ip_expr *renumber(ip_ir *ir, ip_expr *x, void *user)
+{
+    const state_use *u = user;
+    if (x->op != IP_X_ACC) return x;
+    return ip_x_acc(ir, (x->axis < u->n ? 0 : u->n_used) + u->number[x->axis % u->n], x->dtype);
+}
+
+void ip_stage_drop_states(ip_ir *ir, ip_stage *s)
+{
+    state_use u = { .n = ip_stage_states(s) };
+    ip_state states[IP_SCAN_STATES];
+    if (u.n == 1) return;
+    ip_x_walk(ir, s->finish, note_state, &u);
+    u.is_used[0] |= !u.found; /* one at least is carried */
+    for (u.found = true; u.found;) {
+        u.found = false;
+        for (int k = 0; k < u.n; k++) {
+            const ip_state state = ip_stage_state(s, k);
+            if (!u.is_used[k]) continue;
+            ip_x_walk(ir, state.body, note_state, &u);
+            if (state.combine) ip_x_walk(ir, state.combine, note_state, &u);
+        }
+    }
+    for (int k = 0; k < u.n; k++) {
+        u.number[k] = u.n_used;
+        if (u.is_used[k]) states[u.n_used++] = ip_stage_state(s, k);
+    }
+    if (u.n_used == u.n) return;
+    for (int k = 0; k < u.n_used; k++) {
+        states[k].body = ip_x_map(ir, states[k].body, renumber, &u);
+        if (states[k].combine) states[k].combine = ip_x_map(ir, states[k].combine, renumber, &u);
+    }
+    s->finish = ip_x_map(ir, s->finish, renumber, &u);
+    ip_stage_set_states(ir, s, states, u.n_used);
+}
+
+int ip_stage_parts(ip_stage *s, ip_expr **parts[IP_STAGE_PARTS])
+{
+    int n = 0;
+    ip_expr **const first[] = { &s->body, &s->finish, &s->combine, &s->init };
+    for (size_t k = 0; k < sizeof first / sizeof *first; k++)
+        if (*first[k]) parts[n++] = first[k];
+    for (int k = 0; k < s->n_more; k++) {
+        parts[n++] = &s->more[k].body;
+        parts[n++] = &s->more[k].init;
+        if (s->more[k].combine) parts[n++] = &s->more[k].combine;
+    }
+    return n;
+}
+
+int ip_stage_exprs(const ip_stage *s, ip_expr *exprs[IP_STAGE_PARTS])
+{
+    ip_expr **parts[IP_STAGE_PARTS];
+    const int n = ip_stage_parts((ip_stage *)s, parts);
+    for (int k = 0; k < n; k++)
+        exprs[k] = *parts[k];
+    return n;
+}
+
+int ip_stage_size(ip_ir *ir, const ip_stage *s)
+{
+    int size = ip_x_size(ir, s->body);
+    for (int k = 0; k < s->n_more; k++)
+        size += ip_x_size(ir, s->more[k].body);
+    return size;
+}
+
 int64_t ip_stage_blocks(const ip_stage *s)
 {
     int64_t length = s->dims[s->axis];
@@ -170,9 +288,10 @@ bool ip_ir_is_exact(ip_ir *ir)
     for (int k = 0; k < ir->n_stages && !is_open; k++) {
         const ip_stage *s = ir->stages[k];
         is_open = s->kind == IP_STAGE_OPAQUE || (s->kind == IP_STAGE_REDUCE && ip_dtype(s->acc_dtype)->is_float);
-        ip_expr *const parts[] = { s->body, s->init, s->combine, s->finish };
-        for (size_t i = 0; i < sizeof parts / sizeof *parts && !is_open; i++)
-            if (parts[i]) ip_x_walk(ir, parts[i], find_remainder, &is_open);
+        ip_expr *exprs[IP_STAGE_PARTS];
+        const int n = ip_stage_exprs(s, exprs);
+        for (int i = 0; i < n && !is_open; i++)
+            ip_x_walk(ir, exprs[i], find_remainder, &is_open);
     }
     return !is_open && !ir->failed;
 }

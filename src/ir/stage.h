@@ -17,20 +17,27 @@
 /*
  * Note [Recurrences]
  * A SCAN walks every line of its domain along `axis`, from the first element to the last, or where `backward` from the
- * last to the first. It carries a state of acc_dtype, which is never rounded to the stage's dtype:
- *     body     the new state, over ACC 0 (the state of the element before), ACC 1 (the state two before) and loads at
+ * last to the first. It carries n states, each in a dtype of its own, which are never rounded to the stage's dtype:
+ *     body     of a state: its new value, over ACC 0 .. n - 1 (all states after the element before) and loads at
  *              coordinates of the element
- *     init     both states before the first element of the line; its coordinates are that element's
- *     finish   the element that is stored, over ACC 0 (the new state) and ACC 1 (the one before it: an exclusive scan
- *              is finish = ACC 1), and loads at its own place
+ *     init     of a state: its value before the first element of the line; its coordinates are that element's
+ *     finish   the element that is stored, over ACC 0 .. n - 1 (the new states) and ACC n .. 2 n - 1 (those before: an
+ *              exclusive scan is finish = ACC n), and loads at its own place
+ * A recurrence of order n has the last n elements for states: body of state k > 0 is ACC k - 1.
  * Lines are independent, so they may be walked in any order; a line is walked as it says, with one exception:
- *     combine  where there is one, it joins the state after some elements (ACC 0) with that after the ones that
- *              follow, begun from init (ACC 1); init is its identity, reads nothing, and body does not use ACC 1
+ *     combine  of a state, where all have one: it joins the states after some elements (ACC 0 .. n - 1) with those
+ *              after the ones that follow, begun from init (ACC n .. 2 n - 1); the inits are its identity and read
+ *              nothing
  * Lines of more than IP_SCAN_LONG elements are then walked in blocks of IP_SCAN_BLOCK: each block is walked from init
  * for its total; the first block's carry is init, the next one's combine(carry, total); then each block is walked
  * from its carry. This order depends on the line's length alone, so floats are the same for all who compute it.
  */
 enum { IP_SCAN_LONG = 32768, IP_SCAN_BLOCK = 2000 };
+
+/* A state of a SCAN, in the dtype of its body. */
+typedef struct ip_state {
+    ip_expr *body, *init, *combine;
+} ip_state;
 
 typedef enum ip_stage_kind {
     IP_STAGE_SOURCE,    /* pixels that exist: a leaf, or a value kept by an array */
@@ -67,13 +74,15 @@ typedef struct ip_stage {
     /* MIN of SELECT(test, place, identity): a number that rises with each element, below which no place of it and those
      * behind it is; else NULL */
     ip_expr *least_place;
-    imgpar_dtype acc_dtype; /* U64 I64 F32 F64, or for MIN, MAX, CUSTOM the body's; SCAN: of the state */
+    imgpar_dtype acc_dtype; /* U64 I64 F32 F64, or for MIN, MAX, CUSTOM the body's; SCAN: of state 0 */
     ip_expr *init;          /* CUSTOM: the identity; SCAN */
     ip_expr *combine;       /* CUSTOM: over ACC 0 and ACC 1; SCAN: NULL where the order is fixed */
-    ip_expr *finish;        /* over ACC 0: the element, of the stage's dtype; SCAN: over ACC 1, too */
-    /* SCAN */
+    ip_expr *finish;        /* over ACC 0: the element, of the stage's dtype; SCAN: over all states */
+    /* SCAN; body, init and combine are those of state 0 */
     int axis; /* 0..3: z y x c */
     bool backward;
+    int n_more;     /* states 1 and up: */
+    ip_state *more; /* in the arena */
     /* TABLE */
     const void *table; /* dims[2] elements, owned by the ir */
     bool is_rising;    /* no element is less than the one before it; of I32 only */
@@ -139,6 +148,22 @@ static inline bool ip_x_is_of_table(const ip_expr *x)
 }
 /* table[index], index an i32 expression inside 0..n-1. */
 ip_expr *ip_table_at(ip_ir *ir, ip_stage *table, ip_expr *index);
+/* The states of a SCAN: how many, and one of them. */
+static inline int ip_stage_states(const ip_stage *scan) { return 1 + scan->n_more; }
+ip_state ip_stage_state(const ip_stage *scan, int k);
+/* Sets a SCAN's states, or all that it carries along which axis. */
+void ip_stage_set_states(ip_ir *ir, ip_stage *scan, const ip_state *states, int n);
+void ip_stage_take_states(ip_ir *ir, ip_stage *scan, const ip_stage *from);
+/* Whether two carry the same. */
+bool ip_stage_has_same_states(const ip_stage *a, const ip_stage *b);
+/* Leaves out of a SCAN the states on which its elements do not depend. */
+void ip_stage_drop_states(ip_ir *ir, ip_stage *scan);
+/* All expressions of a stage but least_place, body first; returns how many. */
+enum { IP_STAGE_PARTS = 1 + 3 * IP_SCAN_STATES };
+int ip_stage_parts(ip_stage *stage, ip_expr **parts[IP_STAGE_PARTS]);
+int ip_stage_exprs(const ip_stage *stage, ip_expr *exprs[IP_STAGE_PARTS]);
+/* Operations of an element: of its body, of a SCAN's of all states. */
+int ip_stage_size(ip_ir *ir, const ip_stage *stage);
 /* In how many blocks the lines of a SCAN are walked; 1: none are. */
 int64_t ip_stage_blocks(const ip_stage *scan);
 

@@ -40,9 +40,14 @@ static imgpar_dtype loaded(imgpar_dtype dtype) { return dtype == IMGPAR_F16 ? IM
 
 static bool scan_is_right(const ip_stage *s)
 {
-    bool typed = s->body->dtype == s->acc_dtype && s->init && s->init->dtype == s->acc_dtype && s->finish &&
-                 s->finish->dtype == loaded(s->dtype) && s->axis >= 0 && s->axis < 4;
-    return typed && (!s->combine || (s->combine->dtype == s->acc_dtype && !s->init->uses));
+    bool typed = s->body->dtype == s->acc_dtype && s->finish && s->finish->dtype == loaded(s->dtype) && s->axis >= 0 &&
+                 s->axis < 4 && s->n_more < IP_SCAN_STATES;
+    for (int k = 0; typed && k < ip_stage_states(s); k++) {
+        const ip_state state = ip_stage_state(s, k);
+        typed = state.body && state.init && state.init->dtype == state.body->dtype && !state.combine == !s->combine;
+        if (typed && state.combine) typed = state.combine->dtype == state.body->dtype && !state.init->uses;
+    }
+    return typed;
 }
 
 static bool body_dtype_right(const ip_stage *s)
@@ -68,10 +73,10 @@ imgpar_status ip_ir_verify(ip_ir *ir, ip_error *err)
         if (s->kind < IP_STAGE_MAP || s->kind == IP_STAGE_OPAQUE) continue;
         if (!s->body || !body_dtype_right(s))
             return ip_fail(err, IMGPAR_E_INTERNAL, "internal: stage %d: its body has the wrong dtype", k);
-        ip_x_walk(ir, s->body, check_expr, &c);
-        ip_expr *const others[] = { s->init, s->combine, s->finish };
-        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-            if (others[i]) ip_x_walk(ir, others[i], check_expr, &c);
+        ip_expr *exprs[IP_STAGE_PARTS];
+        const int n = ip_stage_exprs(s, exprs);
+        for (int i = 0; i < n; i++)
+            ip_x_walk(ir, exprs[i], check_expr, &c);
     }
     return ir->failed ? ip_fail_memory(err, "compiling") : c.err->status;
 }

@@ -170,7 +170,9 @@ bool ip_eval_operator(ip_eval *ev, const ip_node *node, ip_val *out)
     }
     if (from && ip_val_is_scalar(&operands[0])) { /* checking: either */
         ok = ip_eval_value(ev, node->items[1], &operands[1]) && ip_eval_value(ev, node->items[2], &operands[2]);
-        if (ok)
+        if (ok && ip_record_may_select(operands))
+            ok = ip_record_select(ev, node->offset, operands, out);
+        else if (ok)
             *out = ip_val_unknown(operands[1].kind == operands[2].kind && operands[1].kind != IP_V_TEXT
                                       ? (ip_value_kind)operands[1].kind
                                       : IP_V_ANY);
@@ -179,6 +181,8 @@ bool ip_eval_operator(ip_eval *ev, const ip_node *node, ip_val *out)
         ok = eval_operands(ev, node, from, operands);
         if (ok && are_compared_texts(op, operands))
             *out = compare_texts(op, operands);
+        else if (ok && op == IP_O_SELECT && ip_record_may_select(operands))
+            ok = ip_record_select(ev, node->offset, operands, out);
         else
             ok = ok && ip_call_operator(ev, op, node->offset, operands, out);
     }

@@ -174,6 +174,14 @@ typedef bool (*ip_form)(ip_eval *ev, const ip_node *call, ip_val *out);
 ip_form ip_form_find(const char *name);
 /* record.c: a.r */
 bool ip_eval_component(ip_eval *ev, const ip_node *node, ip_val *out);
+/* The value of a record: its components side by side, and what they are. Takes it, where it fails, too. */
+bool ip_record_pack(ip_eval *ev, size_t offset, ip_record *takes, ip_val *out);
+int ip_record_find(const ip_record *record, const ip_symbol *name); /* which component; -1: none; record may be NULL */
+/* Whether both are records with the same components; NULL: no record. */
+bool ip_record_has_names(const ip_record *a, const ip_record *b);
+/* c ? a : b of records with the same components, c being of elements: one, too. */
+bool ip_record_may_select(const ip_val operands[3]);
+bool ip_record_select(ip_eval *ev, size_t offset, const ip_val operands[3], ip_val *out);
 bool ip_eval_read(ip_eval *ev, const ip_node *node, ip_val *out);
 /* stencil.c: the read of a at offsets, by the rule of the stencil() around it. Not while checking. */
 bool ip_call_read(ip_eval *ev, size_t offset, imgpar_array *a, const ip_offsets *at, ip_val *out);

@@ -49,16 +49,28 @@ static bool uses_underscore(const ip_node *node, const ip_symbol *underscore)
     return false;
 }
 
-/* fn, or the expression at node, of the n values. */
-static bool apply(ip_iteration *it, const ip_node *node, const ip_val *fn, const ip_val *state, ip_val *out)
+/* The values that a record has for components, as one; copies them. */
+static bool pack(ip_iteration *it, size_t offset, const ip_val *vals, ip_val *out)
+{
+    ip_record *record = ip_record_new(it->n);
+    if (!record) return ip_eval_fail_memory(it->ev);
+    for (int k = 0; k < it->n; k++) {
+        record->names[k] = it->record->names[k];
+        record->items[k] = ip_val_copy(&vals[k]);
+    }
+    return ip_record_pack(it->ev, offset, record, out);
+}
+
+/* fn, or the expression at node, of n values. */
+static bool apply_to(ip_iteration *it, const ip_node *node, const ip_val *fn, const ip_val *state, int n, ip_val *out)
 {
     ip_eval *ev = it->ev;
-    if (fn->kind == IP_V_FUNCTION) return ip_call_function(ev, fn, state, it->n, node->offset, out);
-    if (it->n > 1)
+    if (fn->kind == IP_V_FUNCTION) return ip_call_function(ev, fn, state, n, node->offset, out);
+    if (n > 1)
         return ip_eval_fail(ev, node->offset,
                             "iterate carries %d values: a function of as many is expected, such as "
                             "(p, q) -> (q, p)",
-                            it->n);
+                            n);
     ip_scope scope = { .parent = ev->scope, .n = 1, .names = &ev->program->underscore, .vals = state };
     ev->scope = &scope;
     bool ok = ip_eval_any(ev, node, out);
@@ -66,18 +78,35 @@ static bool apply(ip_iteration *it, const ip_node *node, const ip_val *fn, const
     return ok;
 }
 
+/* The same, of all that is carried. */
+static bool apply(ip_iteration *it, const ip_node *node, const ip_val *fn, const ip_val *state, ip_val *out)
+{
+    ip_val packed;
+    if (!it->record) return apply_to(it, node, fn, state, it->n, out);
+    if (!pack(it, node->offset, state, &packed)) return false;
+    bool ok = apply_to(it, node, fn, &packed, 1, out);
+    ip_val_free(&packed);
+    return ok;
+}
+
 static bool carries(const ip_val *v) { return v->kind == IP_V_ARRAY || v->kind == IP_V_ANY || ip_val_is_scalar(v); }
 
-/* One value or a tuple to vals[n], which are NONE. Takes v. */
+/* One value, a tuple or, where one is carried, a record to vals[n], which are NONE. Takes v. */
 static bool spread(ip_iteration *it, const ip_node *node, ip_val *v, ip_val *vals)
 {
-    int n = v->kind == IP_V_TUPLE ? v->u.tuple->n : 1;
+    const ip_record *record = it->record && v->kind == IP_V_ARRAY ? v->record : NULL;
+    int n = v->kind == IP_V_TUPLE ? v->u.tuple->n : record ? record->n : 1;
     bool ok = n == it->n || v->kind == IP_V_ANY;
-    if (!ok)
+    if (it->record && v->kind != IP_V_ANY) ok = ip_record_has_names(it->record, record);
+    if (!ok && it->record)
+        ip_eval_fail(it->ev, node->offset, "iterate carries a record: a step must give one with the same components");
+    else if (!ok)
         ip_eval_fail(it->ev, node->offset, "iterate carries %d value%s, this gives %d", it->n, it->n == 1 ? "" : "s",
                      n);
     for (int i = 0; ok && i < it->n; i++) {
-        vals[i] = ip_val_copy(v->kind == IP_V_TUPLE ? &v->u.tuple->items[i] : v);
+        vals[i] = ip_val_copy(v->kind == IP_V_TUPLE ? &v->u.tuple->items[i]
+                              : record              ? &record->items[ip_record_find(record, it->record->names[i])]
+                                                    : v);
         if (!carries(&vals[i]))
             ok = ip_eval_fail(it->ev, node->offset, "iterate carries numbers and arrays, not %s",
                               ip_val_kind_text(&vals[i]));
@@ -494,6 +523,11 @@ static bool check_step(ip_iteration *it, ip_val *state, ip_val *next)
 /* Takes the values. */
 static bool result_of(ip_iteration *it, ip_val *state, ip_val *out)
 {
+    if (it->record) {
+        bool ok = pack(it, it->call->offset, state, out);
+        ip_iterate_free(state, it->n);
+        return ok;
+    }
     if (it->n == 1) {
         *out = state[0];
     } else {
@@ -508,6 +542,9 @@ static bool result_of(ip_iteration *it, ip_val *state, ip_val *out)
 static bool run(ip_iteration *it, ip_val *start, ip_val *out)
 {
     if (start->kind == IP_V_TUPLE) it->n = start->u.tuple->n;
+    ip_val kept = start->kind == IP_V_ARRAY && start->record ? ip_val_copy(start) : ip_val_number(0, false);
+    it->record = kept.record;
+    if (it->record) it->n = it->record->n;
     ip_val *state = ip_vals_new(it->n), *next = ip_vals_new(it->n);
     bool ok = (state && next) || ip_eval_fail_memory(it->ev);
     if (!ok)
@@ -519,6 +556,7 @@ static bool run(ip_iteration *it, ip_val *start, ip_val *out)
     if (ok) ok = result_of(it, state, out);
     ip_vals_free(state, it->n);
     ip_vals_free(next, it->n);
+    ip_val_free(&kept);
     return ok;
 }
 

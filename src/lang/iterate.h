@@ -10,6 +10,7 @@ typedef struct ip_iteration {
     const ip_node *call, *step, *until;
     ip_val step_fn, until_fn; /* FUNCTION, or NONE: the node is an expression in _ */
     int n;                    /* values carried */
+    const ip_record *record;  /* of which they are components; NULL: of none */
     int64_t count;            /* steps left */
     int64_t done, check;      /* steps taken; until is tested after every check-th */
     bool known;               /* checking: count is known */

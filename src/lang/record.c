@@ -14,6 +14,15 @@
 
 /* ---- zip ----------------------------------------------------------------------------------- */
 
+/* Where a record is put together: at a call of zip(), or where none is written. */
+typedef struct packing {
+    ip_eval *ev;
+    const ip_node *call; /* NULL: none */
+    size_t offset;
+} packing;
+
+static size_t offset_of(const packing *p, int k) { return p->call ? p->call->items[k]->offset : p->offset; }
+
 static bool component_of(ip_eval *ev, const ip_node *call, int k, ip_val *out)
 {
     const ip_node *item = call->items[k];
@@ -25,15 +34,16 @@ static bool component_of(ip_eval *ev, const ip_node *call, int k, ip_val *out)
     return false;
 }
 
-static bool check_shape(ip_eval *ev, const ip_node *call, int k, const ip_type *first, const ip_type *type)
+static bool check_shape(const packing *p, int k, const ip_type *first, const ip_type *type)
 {
+    ip_eval *ev = p->ev;
     char wants[96], has[96];
     if (type->rank > IMGPAR_MAX_RANK - 1)
-        return ip_eval_fail(ev, call->items[k]->offset, "zip: components have up to %d axes, not the shape %s",
+        return ip_eval_fail(ev, offset_of(p, k), "zip: components have up to %d axes, not the shape %s",
                             IMGPAR_MAX_RANK - 1, ip_shape_text(type, has));
     if (type->rank == first->rank && memcmp(type->shape, first->shape, (size_t)type->rank * sizeof *type->shape) == 0)
         return true;
-    return ip_eval_fail(ev, call->items[k]->offset, "zip: this component has the shape %s, the first one %s",
+    return ip_eval_fail(ev, offset_of(p, k), "zip: this component has the shape %s, the first one %s",
                         ip_shape_text(type, has), ip_shape_text(first, wants));
 }
 
@@ -64,8 +74,9 @@ static const char *longer_float(const ip_val *items, int n)
     return most <= holds ? NULL : most <= 0x1p24 ? "f32" : "f64";
 }
 
-static bool keep_digits(ip_eval *ev, const ip_node *call, ip_val *items, int n)
+static bool keep_digits(const packing *p, ip_val *items, int n)
 {
+    ip_eval *ev = p->ev;
     const char *dtype = longer_float(items, n);
     bool ok = true;
     for (int k = 0; dtype && ok && k < n; k++) {
@@ -73,7 +84,7 @@ static bool keep_digits(ip_eval *ev, const ip_node *call, ip_val *items, int n)
         if (items[k].kind != IP_V_ARRAY || items[k].u.array->bends) continue;
         const ip_arg args[] = { ip_arg_array(items[k].u.array),
                                 { .name = "dtype", .kind = IP_ARG_TEXT, .text = dtype } };
-        ok = ip_call_result(ev, call->items[k]->offset, ip_build(ev->ctx, ip_op_find("cast"), args, 2), &wide);
+        ok = ip_call_result(ev, offset_of(p, k), ip_build(ev->ctx, ip_op_find("cast"), args, 2), &wide);
         if (!ok) break;
         ip_val_free(&items[k]);
         items[k] = wide;
@@ -81,24 +92,27 @@ static bool keep_digits(ip_eval *ev, const ip_node *call, ip_val *items, int n)
     return ok;
 }
 
+/* Whether it takes the shape of the others: a number, or one that a loop carries. */
+static bool is_number(const ip_val *v) { return v->kind != IP_V_ARRAY || v->u.array->bends; }
+
 /* What numbers among the components become arrays like: one of the shape and dtype in which the arrays meet. NONE:
  * there is no number, or no array. */
-static bool meet(ip_eval *ev, const ip_node *call, const ip_val *items, int n, ip_val *out)
+static bool meet(const packing *p, const ip_val *items, int n, ip_val *out)
 {
     *out = (ip_val){ .kind = IP_V_NONE };
     bool has_numbers = false, ok = true;
     for (int k = 0; k < n; k++)
-        has_numbers = has_numbers || items[k].kind != IP_V_ARRAY;
+        has_numbers = has_numbers || is_number(&items[k]);
     for (int k = 0; ok && has_numbers && k < n; k++) {
-        if (items[k].kind != IP_V_ARRAY) continue;
+        if (is_number(&items[k])) continue;
         if (out->kind == IP_V_NONE) {
             *out = ip_val_copy(&items[k]);
             continue;
         }
         ip_val both;
         const ip_type *shape = &out->u.array->type;
-        ok = check_shape(ev, call, k, shape, &items[k].u.array->type) &&
-             ip_call_spread(ev, call->items[k]->offset, shape, out, &items[k], &both);
+        ok = check_shape(p, k, shape, &items[k].u.array->type) &&
+             ip_call_spread(p->ev, offset_of(p, k), shape, out, &items[k], &both);
         if (!ok) break;
         ip_val_free(out);
         *out = both;
@@ -117,23 +131,26 @@ static bool as_component(ip_eval *ev, size_t offset, const ip_val *part, ip_val 
 }
 
 /* The components one after the other along the last axis. */
-static bool put_together(ip_eval *ev, const ip_node *call, const ip_val *items, int n, ip_val *out)
+static bool put_together(const packing *p, const ip_val *items, int n, ip_val *out)
 {
+    ip_eval *ev = p->ev;
+    const ip_coords *coords = ip_inherited_coords(ev);
+    const ip_type one_element = { .dtype = IMGPAR_U8, .space = IMGPAR_SPACE_DATA, .rank = 1, .shape = { 1 } },
+                  *inherited = coords ? &coords->type : &one_element;
     ip_type first = { .rank = 0 };
     ip_val like, all = { .kind = IP_V_NONE };
-    if (!meet(ev, call, items, n, &like)) return false;
-    const ip_coords *coords = ip_inherited_coords(ev);
+    if (!meet(p, items, n, &like)) return false;
     bool ok = true;
     for (int k = 0; ok && k < n; k++) {
         ip_val part = { .kind = IP_V_NONE }, one = part, joined = part;
-        size_t offset = call->items[k]->offset;
-        if (items[k].kind == IP_V_ARRAY)
+        size_t offset = offset_of(p, k);
+        if (!is_number(&items[k]))
             part = ip_val_copy(&items[k]);
         else if (like.kind == IP_V_ARRAY)
             ok = ip_call_spread(ev, offset, &like.u.array->type, &items[k], &like, &part);
         else
-            ok = ip_call_spread(ev, offset, &coords->type, &items[k], &items[k], &part);
-        ok = ok && check_shape(ev, call, k, k == 0 ? &part.u.array->type : &first, &part.u.array->type) &&
+            ok = ip_call_spread(ev, offset, inherited, &items[k], &items[k], &part);
+        ok = ok && check_shape(p, k, k == 0 ? &part.u.array->type : &first, &part.u.array->type) &&
              as_component(ev, offset, &part, &one) &&
              (k == 0 || build_op(ev, offset, "concatenate", all.u.array, one.u.array, &joined));
         if (ok && k == 0) first = part.u.array->type;
@@ -155,23 +172,23 @@ static bool put_together(ip_eval *ev, const ip_node *call, const ip_val *items, 
 }
 
 /* The same, of components in a dtype that holds the digits of all. */
-static bool put_whole(ip_eval *ev, const ip_node *call, const ip_val *items, int n, ip_val *out)
+static bool put_whole(const packing *p, const ip_val *items, int n, ip_val *out)
 {
     ip_val *wide = ip_alloc_array((size_t)n, sizeof *wide);
-    if (!wide) return ip_eval_fail_memory(ev);
+    if (!wide) return ip_eval_fail_memory(p->ev);
     for (int k = 0; k < n; k++)
         wide[k] = ip_val_copy(&items[k]);
-    bool ok = keep_digits(ev, call, wide, n) && put_together(ev, call, wide, n, out);
+    bool ok = keep_digits(p, wide, n) && put_together(p, wide, n, out);
     for (int k = 0; k < n; k++)
         ip_val_free(&wide[k]);
     ip_free(wide);
     return ok;
 }
 
-/* Some component must say the shape, or the expression around, as in make(). */
+/* Some component must say the shape, or the expression around, as in make(). Named numbers alone are one element. */
 static bool has_shape(ip_eval *ev, const ip_node *call, const ip_val *items, int n)
 {
-    bool has = ip_inherited_coords(ev) != NULL || ev->dead;
+    bool has = ip_inherited_coords(ev) != NULL || ev->dead || call->names[0];
     for (int k = 0; k < n; k++)
         has = has || items[k].kind == IP_V_ARRAY;
     return has || ip_eval_fail(ev, call->offset, "zip: one component at least must be an array");
@@ -196,12 +213,81 @@ bool ip_form_zip(ip_eval *ev, const ip_node *call, ip_val *out)
     if (ok && ev->checking)
         *out = ip_val_unknown(IP_V_ARRAY);
     else if (ok)
-        ok = put_whole(ev, call, record->items, n, out);
+        ok = put_whole(&(packing){ ev, call, call->offset }, record->items, n, out);
     if (ok && call->names[0])
         out->record = record;
     else
         ip_record_release(record);
     return ok;
+}
+
+/* ---- records that no call writes -------------------------------------------------------------- */
+
+bool ip_record_pack(ip_eval *ev, size_t offset, ip_record *takes, ip_val *out)
+{
+    bool ok = true;
+    *out = ip_val_unknown(IP_V_ARRAY);
+    ip_place place = ip_leave_region(ev, ip_inherited_coords(ev));
+    if (!ev->checking) ok = put_whole(&(packing){ .ev = ev, .offset = offset }, takes->items, takes->n, out);
+    ev->place = place;
+    if (ok)
+        out->record = takes;
+    else
+        ip_record_release(takes);
+    return ok;
+}
+
+bool ip_record_has_names(const ip_record *a, const ip_record *b)
+{
+    bool has = a && b && a->n == b->n;
+    for (int k = 0; has && k < a->n; k++)
+        has = ip_record_find(b, a->names[k]) >= 0;
+    return has;
+}
+
+int ip_record_find(const ip_record *record, const ip_symbol *name)
+{
+    for (int k = 0; record && k < record->n; k++)
+        if (record->names[k] == name) return k;
+    return -1;
+}
+
+/* Whether the condition is one of a record's elements, or of all. */
+static bool is_of_elements(const ip_val *condition, const ip_record *record)
+{
+    if (condition->kind != IP_V_ARRAY || !condition->u.array || ip_type_count(&condition->u.array->type) == 1)
+        return true;
+    const ip_type *type = &condition->u.array->type;
+    for (int k = 0; k < record->n; k++) {
+        const ip_val *item = &record->items[k];
+        if (item->kind != IP_V_ARRAY || !item->u.array) continue;
+        const ip_type *own = &item->u.array->type;
+        return type->rank == own->rank &&
+               memcmp(type->shape, own->shape, (size_t)type->rank * sizeof *type->shape) == 0;
+    }
+    return true;
+}
+
+bool ip_record_may_select(const ip_val operands[3])
+{
+    const ip_record *a = operands[1].kind == IP_V_ARRAY ? operands[1].record : NULL,
+                    *b = operands[2].kind == IP_V_ARRAY ? operands[2].record : NULL;
+    return ip_record_has_names(a, b) && is_of_elements(&operands[0], a);
+}
+
+bool ip_record_select(ip_eval *ev, size_t offset, const ip_val operands[3], ip_val *out)
+{
+    const ip_record *a = operands[1].record, *b = operands[2].record;
+    ip_record *record = ip_record_new(a->n);
+    bool ok = record || ip_eval_fail_memory(ev);
+    for (int k = 0; ok && k < a->n; k++) {
+        record->names[k] = a->names[k];
+        const ip_val parts[3] = { operands[0], a->items[k], b->items[ip_record_find(b, a->names[k])] };
+        ok = ip_call_operator(ev, IP_O_SELECT, offset, parts, &record->items[k]);
+    }
+    if (ok) return ip_record_pack(ev, offset, record, out);
+    ip_record_release(record);
+    return false;
 }
 
 /* ---- components -------------------------------------------------------------------------------- */
@@ -241,12 +327,10 @@ bool ip_eval_component(ip_eval *ev, const ip_node *node, ip_val *out)
     ev->place = place;
     if (!ok) return false;
     const ip_record *record = v.kind == IP_V_ARRAY ? v.record : NULL;
-    int k = 0;
-    while (record && k < record->n && record->names[k] != node->name)
-        k++;
+    const int k = ip_record_find(record, node->name);
     if (v.kind == IP_V_ANY)
         *out = ip_val_unknown(IP_V_ANY);
-    else if (record && k < record->n)
+    else if (k >= 0)
         *out = ip_val_copy(&record->items[k]);
     else
         ok = refuse(ev, node, record);

@@ -6,6 +6,7 @@
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "lang/states.h"
 #include "lang/words.h"
 #include "ops/associative.h"
 #include "ops/check.h"
@@ -360,22 +361,27 @@ static bool scan_options(ip_eval *ev, const ip_node *const *slots, ip_scan_optio
            flag_of(ev, slots[6], "scan", "associative", &options->associative);
 }
 
-/* Of a reduce() with a function. */
-typedef struct reduce_options {
-    bool has_axes, keepdims, associative;
-    unsigned axes; /* as bits */
-} reduce_options;
-
-static bool reduce_options_of(ip_eval *ev, const ip_node *const *slots, const ip_val *a, reduce_options *options)
+/* The first array of what is folded. */
+static const ip_val *first_array(const ip_val *a)
 {
-    *options = (reduce_options){ .has_axes = slots[3] != NULL };
+    const ip_record *record = a->kind == IP_V_ARRAY ? a->record : NULL;
+    const ip_val *items = record ? record->items : a->kind == IP_V_TUPLE ? a->u.tuple->items : a;
+    const int n = record ? record->n : a->kind == IP_V_TUPLE ? a->u.tuple->n : 1;
+    for (int k = 0; k < n; k++)
+        if (items[k].kind == IP_V_ARRAY) return &items[k];
+    return a;
+}
+
+static bool reduce_options_of(ip_eval *ev, const ip_node *const *slots, const ip_val *a, ip_reducing *options)
+{
+    *options = (ip_reducing){ .has_axes = slots[3] != NULL };
     if (slots[4] && !slots[3]) return ip_eval_fail(ev, slots[4]->offset, "reduce: keepdims needs axis");
     if (slots[3] && !ip_reduce_options(ev, slots[3], slots[4], a, &options->axes, &options->keepdims)) return false;
     return flag_of(ev, slots[5], "reduce", "associative", &options->associative);
 }
 
 /* reduce(a, init, (p, q) -> expr). */
-static bool reduce_build(ip_eval *ev, const ip_node *call, const ip_val *a, const reduce_options *options, double init,
+static bool reduce_build(ip_eval *ev, const ip_node *call, const ip_val *a, const ip_reducing *options, double init,
                          const ip_val *fn, ip_val *out)
 {
     ip_fold_function f;
@@ -408,29 +414,38 @@ static bool fold(ip_eval *ev, const ip_node *call, bool is_scan, ip_val *out)
     const char *form = call->name->name;
     const ip_node *slots[IP_FORM_MAX_PARAMS] = { NULL };
     ip_scan_options options;
-    reduce_options reducing;
-    ip_val a, init, fn = { .kind = IP_V_NONE };
+    ip_reducing reducing;
+    ip_val a, init = { .kind = IP_V_NONE }, fn = init;
     if (!ip_form_args(ev, call, slots)) return false;
-    if (!ip_eval_value(ev, slots[0], &a)) return false;
-    bool ok = ip_eval_number(ev, slots[1], is_scan ? "scan: init" : "reduce: init", &init) &&
-              ip_eval_any(ev, slots[2], &fn) && (!is_scan || scan_options(ev, slots, &options));
-    if (ok && a.kind != IP_V_ARRAY && a.kind != IP_V_ANY)
+    if (!ip_eval_any(ev, slots[0], &a)) return false;
+    bool ok = ip_eval_any(ev, slots[1], &init);
+    const bool has_states = ok && ip_states_are(&init), may_have_states = ok && init.kind == IP_V_ANY;
+    if (ok && !has_states && !ip_val_is_scalar(&init)) {
+        ip_val_free(&init);
+        ok = ip_eval_number(ev, slots[1], is_scan ? "scan: init" : "reduce: init", &init);
+    }
+    ok = ok && ip_eval_any(ev, slots[2], &fn) && (!is_scan || scan_options(ev, slots, &options));
+    if (ok && a.kind != IP_V_ARRAY && a.kind != IP_V_ANY && !(has_states && a.kind == IP_V_TUPLE))
         ok = ip_eval_fail(ev, slots[0]->offset, "%s takes an array, not %s", form, ip_val_kind_text(&a));
     if (ok && fn.kind != IP_V_FUNCTION && fn.kind != IP_V_ANY)
         ok = ip_eval_fail(ev, slots[2]->offset, "%s: a function such as (p, q) -> p + q is expected, not %s", form,
                           ip_val_kind_text(&fn));
-    if (ok && !is_scan) ok = reduce_options_of(ev, slots, &a, &reducing);
-    if (ok && ev->checking) {
+    if (ok && !is_scan) ok = reduce_options_of(ev, slots, has_states ? first_array(&a) : &a, &reducing);
+    if (ok && has_states) {
+        const ip_states_call states = { .call = call, .a = &a, .init = &init, .fn = &fn };
+        ok = is_scan ? ip_states_scan(ev, &states, &options, out) : ip_states_reduce(ev, &states, &reducing, out);
+    } else if (ok && ev->checking) {
         ip_val pq[2] = { ip_val_unknown(IP_V_ARRAY), ip_val_unknown(IP_V_ARRAY) }, body;
-        ok = ip_call_function(ev, &fn, pq, 2, slots[2]->offset, &body);
-        if (ok) ip_val_free(&body);
-        *out = ok ? ip_val_unknown(IP_V_ARRAY) : *out;
+        ok = may_have_states || ip_call_function(ev, &fn, pq, 2, slots[2]->offset, &body);
+        if (ok && !may_have_states) ip_val_free(&body);
+        *out = ok ? ip_val_unknown(may_have_states ? IP_V_ANY : IP_V_ARRAY) : *out;
     } else if (ok && is_scan) {
         ok = scan_build(ev, call, &a, init.number, &fn, &options, out);
     } else if (ok) {
         ok = reduce_build(ev, call, &a, &reducing, init.number, &fn, out);
     }
     ip_val_free(&a);
+    ip_val_free(&init);
     ip_val_free(&fn);
     return ok;
 }

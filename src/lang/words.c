@@ -78,7 +78,8 @@ static const ip_word words[] = {
          "(u, n) = iterate((cast(a, f32), 0), 99, (u, n) -> (u * 1.5, n + 1), until=(u, n) -> u > 1000). Numbers that\n"
          "it starts from become arrays: what counts in i32, in i64 where that may be too small, with a fraction in\n"
          "f32 (of no steps at all they stay numbers). A step reads its own element of what is carried, up to 16\n"
-         "values, none of them f16 or complex, and of other arrays any. There is no check= then.",
+         "values, none of them f16 or complex, and of other arrays any. There is no check= then.\n"
+         "A record is carried as its components: iterate(zip(x=a, v=b), 9, s -> zip(x=s.x + s.v, v=s.v * 0.9)).x.",
          "iterate(a, 3, boxblur(_, size=3))", 3, "start", "count", "step", "until", "check"),
     FORM(
         "reduce", ip_form_reduce,
@@ -88,16 +89,27 @@ static const ip_word words[] = {
         "operations. A function (p, q) -> expr folds the elements into init one after the other, of several axes in\n"
         "row-major order. Sums from 0, products from 1, extremes and what combines bits are folded in any order,\n"
         "by many at once: p + q, max(p, q), q > p ? q : p; so is what associative=true says is associative, with init\n"
-        "as its identity.",
+        "as its identity.\n"
+        "Several states are carried as a record, whose components keep their dtypes: --help scan. Where the least\n"
+        "element is: reduce(zip(v=a, at=make(width(a), height(a), x)), zip(v=inf, at=-1), (p, q) -> q.v < p.v ? q : "
+        "p).",
         "reduce(a, 0, (p, q) -> max(p, q))", 3, "array", "init", "function", "axis", "keepdims", "associative"),
-    FORM("scan", ip_form_scan, "scan(array, init, function, axis=0, exclusive=false, reverse=false, associative=false)",
-         "folds along an axis and keeps what it passes; with an operator's name it is the operation scan",
-         "The elements of a line are folded into init one after the other, many lines at once; long lines in blocks "
-         "where\n"
-         "the function is a sum from 0, a product from 1, an extreme or combines bits, p + q or max(p, q), or where\n"
-         "associative=true says that it is associative and init its identity.",
-         "scan(a, 0, (p, q) -> max(p, q), axis=1)", 3, "array", "init", "function", "axis", "exclusive", "reverse",
-         "associative"),
+    FORM(
+        "scan", ip_form_scan, "scan(array, init, function, axis=0, exclusive=false, reverse=false, associative=false)",
+        "folds along an axis and keeps what it passes; with an operator's name it is the operation scan",
+        "The elements of a line are folded into init one after the other, many lines at once; long lines in blocks "
+        "where\n"
+        "the function is a sum from 0, a product from 1, an extreme or combines bits, p + q or max(p, q), or where\n"
+        "associative=true says that it is associative and init its identity.\n"
+        "Up to 16 states are carried where init is a record or a tuple of numbers, or of arrays that have one number\n"
+        "for each line, 1 for the axis: scan(a, zip(n=0, sum=0), (s, q) -> zip(n=s.n + 1, sum=s.sum + q)).sum, or\n"
+        "(n, sum) = scan(a, (0, 0), (n, s, q) -> (n + 1, s + q)). The function gives what init has, and the result is\n"
+        "a record or a tuple of arrays, each in a dtype of its own: the array's that it starts from; of what starts\n"
+        "from a number the one that the function gives, i64 or with a fraction f64 where that is made of numbers\n"
+        "alone. The array may be a record or a tuple, too: q.v is a component of an element, or each is an argument\n"
+        "behind the states. An associative function takes two records of the same components.",
+        "scan(a, 0, (p, q) -> max(p, q), axis=1)", 3, "array", "init", "function", "axis", "exclusive", "reverse",
+        "associative"),
     FORM("stencil", ip_form_stencil, "stencil(expr, border=replicate, cval=0, outside=)",
          "says what neighbour reads a[dy, dx] find beyond the edges",
          "border is that of the operations. outside=k makes the result k wherever a read falls outside,\n"
@@ -139,7 +151,8 @@ static const ip_word words[] = {
          "All have one shape, which numbers take too; images of one channel become its channels. Dtypes\n"
          "meet as for operators, but in f64 where integers may have more digits than f32 beside them holds.\n"
          "It costs no kernel. Named components are read by .r as they were given; what operations make of it has\n"
-         "no names.",
+         "no names, but c ? a : b of two such with the same components has. Named numbers alone are one element, as\n"
+         "scan(), reduce() and iterate() start from.",
          "zip(lo=a, hi=invert(a)).hi", 0, NULL),
     FORM("width", ip_form_extent, "width(array)", "the width as a number", "", "circle(a, radius=width(a) / 4)", 1,
          "array"),

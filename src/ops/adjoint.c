@@ -108,11 +108,12 @@ static void look_at_load(ip_expr *x, void *user)
 static bool depends(const ip_adjoints *a, const ip_stage *s)
 {
     dependence d = { a, false };
-    ip_expr *const all[] = { s->body, s->init, s->combine, s->finish };
+    ip_expr *all[IP_STAGE_PARTS];
+    const int n = s->kind >= IP_STAGE_MAP ? ip_stage_exprs(s, all) : 0;
     for (int k = 0; s->opaque && k < s->opaque->n_inputs; k++)
         d.depends |= a->depends[s->opaque->inputs[k]->id];
-    for (size_t k = 0; s->kind >= IP_STAGE_MAP && k < sizeof all / sizeof *all; k++)
-        if (all[k]) ip_x_walk(a->l->ir, all[k], look_at_load, &d);
+    for (int k = 0; k < n; k++)
+        ip_x_walk(a->l->ir, all[k], look_at_load, &d);
     return d.depends;
 }
 
@@ -125,13 +126,15 @@ typedef struct reversal {
     const int64_t *domain;
     int n_emitted;
     bool wants_acc;
-    ip_expr *of_acc[2]; /* what ACC 0 and ACC 1 count for; NULL: nothing */
+    bool wants_floats;                   /* of several states those that are floats */
+    ip_expr *of_acc[2 * IP_SCAN_STATES]; /* what each ACC counts for; NULL: nothing */
 } reversal;
 
 static bool wants(const ip_expr *leaf, void *user)
 {
     const reversal *r = user;
-    return leaf->op == IP_X_ACC ? r->wants_acc : ip_adjoint_wants(r->a, leaf->source);
+    if (leaf->op != IP_X_ACC) return ip_adjoint_wants(r->a, leaf->source);
+    return r->wants_acc && (!r->wants_floats || ip_dtype(leaf->dtype)->is_float);
 }
 
 static void emit(ip_expr *leaf, ip_expr *cotangent, const ip_frame *frame, void *user)
@@ -178,9 +181,10 @@ static ip_expr *put_acc(ip_ir *ir, ip_expr *x, void *user)
     return x->op == IP_X_ACC && values[x->axis] ? values[x->axis] : x;
 }
 
-static ip_expr *with_acc(ip_adjoints *a, ip_expr *x, ip_expr *acc0, ip_expr *acc1)
+/* x with values for each ACC; NULL: as it is. */
+static ip_expr *with_acc(ip_adjoints *a, ip_expr *x, ip_expr **values)
 {
-    return ip_x_map(a->l->ir, x, put_acc, (ip_expr *[]){ acc0, acc1 });
+    return ip_x_map(a->l->ir, x, put_acc, values);
 }
 
 /* ---- folds -------------------------------------------------------------------------------------------- */
@@ -264,7 +268,7 @@ static void reverse_fold(ip_adjoints *a, ip_stage *s, ip_stage *own, reversal *r
     r->domain = s->over;
     ip_expr *g = r->of_acc[0];
     if (!g || ip_adjoint_failed(a)) return;
-    if (g->uses & IP_USES_ACC) g = with_acc(a, g, total_of(a, s), NULL);
+    if (g->uses & IP_USES_ACC) g = with_acc(a, g, (ip_expr *[]){ total_of(a, s), NULL });
     g = ip_adjoint_first(a, ip_adjoint_stage(a, one, g, "adjoint of a fold"));
     if (is_product(s))
         g = product_of_others(a, s, g);
@@ -281,16 +285,19 @@ static void reverse_fold(ip_adjoints *a, ip_stage *s, ip_stage *own, reversal *r
 
 /*
  * Note [Recurrences the other way round]
- * With states s[i] = body(s[i-1], s[i-2]) and elements finish(s[i], s[i-1]) what a state counts for, t[i], is
- *     t[i] = g[i] d finish[i] / d s[i] + g[i+1] d finish[i+1] / d s[i] + t[i+1] d body[i+1] / d s[i]
- *          + t[i+2] d body[i+2] / d s[i]
- * a recurrence from the last element to the first, whose factors are stages. Where they depend on the states, these are
- * computed once more, as a stage of their own.
+ * With n states s[i] = body(s[i-1]) and elements finish(s[i], s[i-1]) what state k counts for, t_k[i], is
+ *     t_k[i] = g[i] d finish[i] / d s_k[i] + g[i+1] d finish[i+1] / d s_k[i]
+ *            + sum over j of t_j[i+1] d body_j[i+1] / d s_k[i]
+ * a recurrence of n states from the last element to the first, whose factors are stages. Where they depend on the
+ * states, these are computed once more, as stages of their own. Of several states those of whole numbers count for
+ * nothing.
  */
 
 typedef struct backwards {
     ip_adjoints *a;
-    ip_stage *s, *states;
+    ip_stage *s;
+    int n;
+    ip_stage *states[IP_SCAN_STATES]; /* s's, as stages; NULL: not made yet */
 } backwards;
 
 static ip_expr *at_step(backwards *b, ip_stage *stage, int by, ip_expr *outside)
@@ -310,92 +317,150 @@ static ip_expr *put_first(ip_ir *ir, ip_expr *x, void *user)
     return ip_x_int(ir, IMGPAR_I32, s->backward ? s->dims[s->axis] - 1 : 0);
 }
 
-/* The state so many elements before, as a number. */
-static ip_expr *state_before(backwards *b, int by)
+/* State k of an element, or of the one before it, as a number. */
+static ip_expr *state_of(backwards *b, int k, bool is_before)
 {
-    ip_stage *s = b->s;
-    if (!b->states) {
-        b->states = ip_stage_new(b->a->l->ir, IP_STAGE_SCAN, s->acc_dtype, s->dims, b->a->l->node);
-        if (!b->states) return ip_x_number(b->a->l->ir, s->acc_dtype, 0);
-        b->states->body = s->body;
-        b->states->init = s->init;
-        b->states->combine = s->combine;
-        b->states->finish = ip_x_acc(b->a->l->ir, 0, s->acc_dtype);
-        b->states->acc_dtype = s->acc_dtype;
-        b->states->axis = s->axis;
-        b->states->backward = s->backward;
+    ip_ir *ir = b->a->l->ir;
+    ip_stage *s = b->s, *states = b->states[k];
+    const ip_state state = ip_stage_state(s, k);
+    if (!states) {
+        states = b->states[k] = ip_stage_new(ir, IP_STAGE_SCAN, state.body->dtype, s->dims, b->a->l->node);
+        if (!states) return ip_x_number(ir, state.body->dtype, 0);
+        ip_stage_take_states(ir, states, s);
+        states->finish = ip_x_acc(ir, k, state.body->dtype);
     }
-    return by ? at_step(b, b->states, -by, ip_x_map(b->a->l->ir, s->init, put_first, s))
-              : ip_adjoint_here(b->a, b->states);
+    return is_before ? at_step(b, states, -1, ip_x_map(ir, state.init, put_first, s)) : ip_adjoint_here(b->a, states);
 }
 
-/* x at each element, its states those of the body (1 before), or of the finish (the element's own). */
-static ip_stage *with_states(backwards *b, ip_expr *x, int first)
+static void note_acc(ip_expr *x, void *user)
 {
-    if (!x) return NULL;
-    if (x->uses & IP_USES_ACC) x = with_acc(b->a, x, state_before(b, first), state_before(b, first + 1));
-    return ip_adjoint_stage(b->a, b->s->dims, x, "of a recurrence");
+    if (x->op == IP_X_ACC) ((bool *)user)[x->axis] = true;
 }
 
-static ip_expr *further(backwards *b, ip_stage *stage, int by)
+/* x at each element, its states those of a body (of the element before) or of a finish (the element's own, then those
+ * before). */
+static ip_expr *with_states(backwards *b, ip_expr *x, bool of_body)
 {
-    return at_step(b, stage, by, ip_x_number(b->a->l->ir, stage->dtype, 0));
+    bool uses[2 * IP_SCAN_STATES] = { false };
+    ip_expr *values[2 * IP_SCAN_STATES] = { NULL };
+    if (!(x->uses & IP_USES_ACC)) return x;
+    ip_x_walk(b->a->l->ir, x, note_acc, uses);
+    for (int k = 0; k < 2 * b->n; k++)
+        if (uses[k]) values[k] = state_of(b, k % b->n, of_body || k >= b->n);
+    return with_acc(b->a, x, values);
+}
+
+static ip_stage *stage_with_states(backwards *b, ip_expr *x, bool of_body)
+{
+    return x ? ip_adjoint_stage(b->a, b->s->dims, with_states(b, x, of_body), "of a recurrence") : NULL;
+}
+
+/* The stage's element of the next step; behind the last one 0. */
+static ip_expr *of_next(backwards *b, ip_stage *stage)
+{
+    return at_step(b, stage, 1, ip_x_number(b->a->l->ir, stage->dtype, 0));
+}
+
+static void note_load(ip_expr *x, void *user) { *(bool *)user |= x->op == IP_X_LOAD; }
+
+/* Whether state k counts for anything: of several, if it is a float. */
+static bool counts(const backwards *b, int k)
+{
+    return b->n == 1 || ip_dtype(ip_stage_state(b->s, k).body->dtype)->is_float;
+}
+
+/* What t begins with: seeds[k] is what state k counts for by the elements alone. own: the elements' cotangents.
+ * before[k]: what the state before an element counts for, where it is stored; else NULL. */
+static void make_seeds(backwards *b, reversal *r, ip_stage *own, imgpar_dtype f, ip_expr **seeds, ip_stage **before)
+{
+    ip_ir *ir = b->a->l->ir;
+    r->wants_acc = true;
+    reverse(r, b->s->finish, ip_adjoint_here(b->a, own));
+    for (int k = 0; k < b->n; k++) {
+        ip_stage *now = stage_with_states(b, r->of_acc[k], false);
+        before[k] = stage_with_states(b, r->of_acc[b->n + k], false);
+        ip_expr *g = ip_x_float(ir, f, 0);
+        if (now) g = ip_x_cast(ir, f, ip_adjoint_here(b->a, now));
+        if (before[k]) g = binary(b->a, IP_X_ADD, g, ip_x_cast(ir, f, of_next(b, before[k])));
+        seeds[k] =
+            now || before[k] ? ip_adjoint_here(b->a, ip_adjoint_stage(b->a, b->s->dims, g, "adjoint of elements")) : g;
+        r->of_acc[k] = r->of_acc[b->n + k] = NULL;
+    }
+    r->wants_acc = false;
+}
+
+/* Adds to bodies[k] what state k counts for by state j of the next element, which is ACC j. */
+static void add_factors(backwards *b, const reversal *r, int j, imgpar_dtype f, ip_expr **bodies)
+{
+    ip_ir *ir = b->a->l->ir;
+    ip_adjoints silent = *b->a; /* only the states are asked for now */
+    silent.readings = ip_ir_alloc(ir, (size_t)b->a->n_stages, sizeof *silent.readings);
+    if (!silent.readings || ip_adjoint_failed(b->a)) return;
+    reversal q = {
+        .a = &silent, .stage = b->s, .domain = b->s->dims, .wants_acc = true, .wants_floats = r->wants_floats
+    };
+    reverse(&q, ip_stage_state(b->s, j).body, ip_x_float(ir, f, 1));
+    for (int k = 0; k < b->n; k++) {
+        ip_stage *by = stage_with_states(b, q.of_acc[k], true);
+        if (!by || ip_adjoint_failed(b->a)) continue;
+        ip_stage *factors = ip_adjoint_stage(b->a, b->s->dims, of_next(b, by), "factors of the next state");
+        ip_expr *factor = ip_x_cast(ir, f, ip_adjoint_here(b->a, factors));
+        bodies[k] = binary(b->a, IP_X_ADD, bodies[k], binary(b->a, IP_X_MUL, factor, ip_x_acc(ir, j, f)));
+    }
+}
+
+/* What state k counts for, given all of them. */
+static ip_expr *adjoint_of_state(backwards *b, const ip_state *states, int k)
+{
+    ip_ir *ir = b->a->l->ir;
+    ip_stage *t = ip_stage_new(ir, IP_STAGE_SCAN, states[k].body->dtype, b->s->dims, b->a->l->node);
+    if (!t) return NULL;
+    ip_stage_set_states(ir, t, states, b->n);
+    t->axis = b->s->axis;
+    t->backward = !b->s->backward;
+    t->finish = ip_x_acc(ir, k, t->dtype);
+    t->note = "adjoint of states";
+    return ip_adjoint_here(b->a, t);
 }
 
 static void reverse_scan(ip_adjoints *a, ip_stage *s, ip_stage *own, reversal *r)
 {
     ip_ir *ir = a->l->ir;
-    backwards b = { .a = a, .s = s };
-    if (!ip_dtype(s->acc_dtype)->is_float && (s->body->op != IP_X_ADD || !s->combine)) {
+    backwards b = { .a = a, .s = s, .n = ip_stage_states(s) };
+    ip_expr *seeds[IP_SCAN_STATES];
+    ip_stage *before[IP_SCAN_STATES];
+    ip_state states[IP_SCAN_STATES];
+    imgpar_dtype f = IMGPAR_F32;
+    if (b.n == 1 && !ip_dtype(s->acc_dtype)->is_float && (s->body->op != IP_X_ADD || !s->combine)) {
         ip_adjoint_fail(a, s, "a recurrence of whole numbers");
         return;
     }
-    r->wants_acc = true;
+    for (int k = 0; k < b.n; k++)
+        if (counts(&b, k) && ip_x_smooth_dtype(ip_stage_state(s, k).body->dtype) == IMGPAR_F64) f = IMGPAR_F64;
+    r->wants_floats = b.n > 1;
     r->domain = s->dims;
-    const imgpar_dtype f = ip_x_smooth_dtype(s->acc_dtype);
-    reverse(r, s->finish, ip_adjoint_here(a, own));
-    ip_stage *now = with_states(&b, r->of_acc[0], 0), *next = with_states(&b, r->of_acc[1], 0);
-    r->of_acc[0] = r->of_acc[1] = NULL;
-    /* what the two states before an element count for, for each unit of its own */
-    const int n_emitted = r->n_emitted;
-    ip_adjoints silent = *a; /* only the states are asked for now */
-    ip_reading **readings = ip_ir_alloc(ir, (size_t)a->n_stages, sizeof *readings);
-    if (!readings || ip_adjoint_failed(a)) return;
-    silent.readings = readings;
-    reversal q = { .a = &silent, .stage = s, .domain = s->dims, .wants_acc = true };
-    reverse(&q, s->body, ip_x_float(ir, f, 1));
-    ip_stage *by_one = with_states(&b, q.of_acc[0], 1), *by_two = with_states(&b, q.of_acc[1], 1);
+    make_seeds(&b, r, own, f, seeds, before);
+    for (int j = 0; j < b.n && !ip_adjoint_failed(a); j++)
+        if (counts(&b, j)) add_factors(&b, r, j, f, seeds);
     if (ip_adjoint_failed(a)) return;
-    ip_expr *g = ip_x_float(ir, f, 0);
-    if (now) g = ip_x_cast(ir, f, ip_adjoint_here(a, now));
-    if (next) g = binary(a, IP_X_ADD, g, ip_x_cast(ir, f, further(&b, next, 1)));
-    ip_stage *seeds = ip_adjoint_stage(a, s->dims, g, "adjoint of elements"), *ones = NULL, *twos = NULL;
-    if (by_one) ones = ip_adjoint_stage(a, s->dims, further(&b, by_one, 1), "factors of the next state");
-    if (by_two) twos = ip_adjoint_stage(a, s->dims, further(&b, by_two, 2), "factors of the one behind it");
-    ip_stage *t = ip_stage_new(ir, IP_STAGE_SCAN, f, s->dims, a->l->node);
-    if (!t || !seeds) return;
-    t->acc_dtype = f;
-    t->axis = s->axis;
-    t->backward = !s->backward;
-    t->body = ip_adjoint_here(a, seeds);
-    if (ones) t->body = binary(a, IP_X_ADD, t->body, binary(a, IP_X_MUL, ip_adjoint_here(a, ones), ip_x_acc(ir, 0, f)));
-    if (twos) t->body = binary(a, IP_X_ADD, t->body, binary(a, IP_X_MUL, ip_adjoint_here(a, twos), ip_x_acc(ir, 1, f)));
-    t->init = ip_x_float(ir, f, 0);
-    t->finish = ip_x_acc(ir, 0, f);
-    t->note = "adjoint of states";
-    r->wants_acc = false;
-    r->n_emitted = n_emitted;
-    /* the body's loads: its states are numbers now */
-    ip_expr *body =
-        s->body->uses & IP_USES_ACC ? with_acc(a, s->body, state_before(&b, 1), state_before(&b, 2)) : s->body;
-    reverse(r, body, ip_adjoint_here(a, t));
-    if (!next || ip_adjoint_failed(a)) return;
+    for (int k = 0; k < b.n; k++)
+        states[k] = (ip_state){ .body = seeds[k], .init = ip_x_float(ir, f, 0) };
+    /* the bodies' loads: their states are numbers now */
+    for (int k = 0; k < b.n; k++) {
+        ip_expr *body = with_states(&b, ip_stage_state(s, k).body, true);
+        bool has_loads = false;
+        ip_x_walk(ir, body, note_load, &has_loads);
+        if (counts(&b, k) && has_loads) reverse(r, body, adjoint_of_state(&b, states, k));
+    }
     /* Where the state before the first element is what is stored; what the body makes of it is the value outside of the
      * loads of states. */
-    ip_expr *start = ip_x_cast(ir, f, ip_adjoint_here(a, next));
     ip_expr *first = ip_adjoint_i32(a, s->backward ? s->dims[s->axis] - 1 : 0);
     ip_expr *is_first = binary(a, IP_X_EQ, ip_x_coord(ir, s->axis, s->dims[s->axis]), first);
-    reverse(r, s->init, ip_x_select(ir, is_first, start, ip_x_float(ir, f, 0)));
+    for (int k = 0; k < b.n && !ip_adjoint_failed(a); k++) {
+        if (!before[k]) continue;
+        ip_expr *start = ip_x_cast(ir, f, ip_adjoint_here(a, before[k]));
+        reverse(r, ip_stage_state(s, k).init, ip_x_select(ir, is_first, start, ip_x_float(ir, f, 0)));
+    }
 }
 
 /* ---- the walk ---------------------------------------------------------------------------------------------- */

@@ -418,6 +418,81 @@ imgpar_array *ip_build_scan_fold(imgpar_context *ctx, imgpar_array *a, double in
     return finish(ctx, node, &err);
 }
 
+/* ---- scans of several states ------------------------------------------------------------ */
+
+/* Whether an init has one element, or the elements' shape without the axis: 1 there. */
+static bool init_fits(const ip_type *init, const ip_type *type, int axis)
+{
+    if (ip_type_count(init) == 1) return true;
+    bool fits = init->rank == type->rank;
+    for (int k = 0; fits && k < type->rank; k++)
+        fits = init->shape[k] == (k == axis ? 1 : type->shape[k]);
+    return fits;
+}
+
+/* What is wrong with them; NULL: nothing. */
+static const char *states_rule(const ip_states *s, const ip_scan_options *options)
+{
+    const ip_type *type = &s->elements[0]->type;
+    const int axis = options->axis < 0 ? options->axis + type->rank : options->axis;
+    for (int k = 0; k < s->m; k++) {
+        const ip_type *other = &s->elements[k]->type;
+        if (ip_type_is_complex(other)) return "scan: complex numbers are no elements of a scan with a function";
+        if (other->rank != type->rank || memcmp(other->shape, type->shape, sizeof type->shape) != 0)
+            return "scan: the arrays have different shapes";
+    }
+    for (int k = 0; k < s->n; k++) {
+        if (ip_type_is_complex(&s->body[k]->type)) return "scan: a state cannot be a complex number";
+        if (ip_type_count(&s->body[k]->type) != 1) return "scan: the function gives more than one element";
+        if (!ip_array_is_number(s->inits[k], NULL, NULL) && !init_fits(&s->inits[k]->type, type, axis))
+            return "scan: init is neither one number nor one for each line, with 1 for the axis";
+    }
+    return NULL;
+}
+
+static imgpar_array *scan_of_state(imgpar_context *ctx, const ip_states *s, int k, const ip_scan_options *options)
+{
+    imgpar_array *const *const from[] = { s->elements, s->inits, s->p, s->q, s->body };
+    const int n[] = { s->m, s->n, s->n, s->m, s->n };
+    ip_type type = s->elements[0]->type;
+    type.dtype = s->body[k]->type.dtype;
+    type.space = type.dtype == s->elements[0]->type.dtype ? type.space : IMGPAR_SPACE_DATA;
+    type.white = s->body[k]->type.white;
+    type.is_mask = s->body[k]->type.is_mask;
+    imgpar_array *node = new_node(ctx, "scanstates", 2 * s->m + 3 * s->n, &type);
+    if (!node) return no_memory();
+    int to = 0;
+    for (size_t list = 0; list < sizeof n / sizeof *n; list++)
+        for (int i = 0; i < n[list]; i++)
+            node->inputs[to++] = ip_array_hold(from[list][i]);
+    const double params[] = { k, s->n, options->axis, options->exclusive, options->reverse, options->associative };
+    for (size_t i = 0; i < sizeof params / sizeof *params; i++)
+        node->params[i].number = params[i];
+    ip_error err = { .status = IMGPAR_OK };
+    node->op->infer(node, &err);
+    return finish(ctx, node, &err);
+}
+
+static imgpar_array *states_error(imgpar_context *ctx, const ip_states *s, const ip_scan_options *options)
+{
+    imgpar_array *const *const from[] = { s->elements, s->inits, s->p, s->q, s->body };
+    const int n[] = { s->m, s->n, s->n, s->m, s->n };
+    for (size_t list = 0; list < sizeof n / sizeof *n; list++)
+        for (int i = 0; i < n[list]; i++)
+            if (!from[list][i]->op) return imgpar_array_retain(from[list][i]);
+    const char *rule = states_rule(s, options);
+    return rule ? ip_array_error(ctx, IMGPAR_E_SHAPE, rule) : NULL;
+}
+
+void ip_build_scan_states(imgpar_context *ctx, const ip_states *states, const ip_scan_options *options,
+                          imgpar_array **out)
+{
+    imgpar_array *error = states_error(ctx, states, options);
+    for (int k = 0; k < states->n; k++)
+        out[k] = error ? imgpar_array_retain(error) : scan_of_state(ctx, states, k, options);
+    imgpar_array_release(error);
+}
+
 /* ---- loops ----------------------------------------------------------------------------- */
 
 static ip_loop *new_loop(int n, imgpar_array *const *placeholder, imgpar_array *const *next, imgpar_array *until,

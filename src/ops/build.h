@@ -94,6 +94,17 @@ typedef struct ip_scan_options {
 imgpar_array *ip_build_scan_fold(imgpar_context *ctx, imgpar_array *a, double init, const ip_scan_options *options,
                                  imgpar_array *p, imgpar_array *q, imgpar_array *body);
 
+/* The same of n states and elements of m arrays of one shape. inits are numbers, or arrays of the state's dtype, of one
+ * element or broadcast to what the axis leaves of the shape; p[n] and q[m] are one-element placeholders of the states
+ * and of an element, body[n] graphs over them of the states' dtypes. n arrays as out[] (all error arrays on failure).
+ * Borrows everything. An associative function takes other states for elements. */
+typedef struct ip_states {
+    int n, m;
+    imgpar_array *const *elements, *const *inits, *const *p, *const *q, *const *body;
+} ip_states;
+void ip_build_scan_states(imgpar_context *ctx, const ip_states *states, const ip_scan_options *options,
+                          imgpar_array **out);
+
 /* A coordinate (axis: dim 0..3 = z y x c) as an i32 array of the given shape (dtype ignored). */
 imgpar_array *ip_build_coordinate(imgpar_context *ctx, int dim, const ip_type *shape);
 /* Whether an element of this shape is none of the `before` first and `behind` last ones along dim, as bool. */

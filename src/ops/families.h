@@ -169,6 +169,7 @@ typedef enum ip_neighbours {
     IP_NEIGHBOURS_MIN,
     IP_NEIGHBOURS_MAX
 } ip_neighbours;
+enum { IP_MOST_ORDER = 8 };                                                              /* of a recursive filter */
 typedef enum ip_start { IP_START_STEADY, IP_START_ZERO } ip_start;                       /* the row's choices */
 typedef enum ip_sobel_axis { IP_SOBEL_MAGNITUDE, IP_SOBEL_X, IP_SOBEL_Y } ip_sobel_axis; /* the row's choices */
 typedef enum ip_resize_filter { IP_RESIZE_AUTO, IP_RESIZE_AREA, IP_RESIZE_LINEAR, IP_RESIZE_NEAREST } ip_resize_filter;

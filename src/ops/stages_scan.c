@@ -35,6 +35,8 @@ static imgpar_status check_axis(const imgpar_array *node, ip_error *err)
     return axis >= -rank && axis < rank ? IMGPAR_OK : ip_no_axis(name, axis, &node->inputs[0]->type, err);
 }
 
+imgpar_status ip_infer_scan_states(imgpar_array *node, ip_error *err) { return check_axis(node, err); }
+
 static imgpar_dtype scanned_dtype(ip_running op, imgpar_dtype dtype)
 {
     const ip_dtype_facts *facts = ip_dtype(dtype);
@@ -88,10 +90,12 @@ imgpar_status ip_infer_recursive(imgpar_array *node, ip_error *err)
     imgpar_status st = ip_infer_refuse_wide(node, err);
     if (!st) st = check_axis(node, err);
     if (st) return st;
-    if (n_b > 3)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "recursive: feedforward has %d numbers; at most 3 are possible", n_b);
-    if (n_a > 2)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "recursive: feedback has %d numbers; at most 2 are possible", n_a);
+    if (n_b > IP_MOST_ORDER + 1)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "recursive: feedforward has %d numbers; at most %d are possible", n_b,
+                       IP_MOST_ORDER + 1);
+    if (n_a > IP_MOST_ORDER)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "recursive: feedback has %d numbers; at most %d are possible", n_a,
+                       IP_MOST_ORDER);
     double sum = 1;
     for (int k = 0; k < n_a; k++)
         sum += a->numbers[k];
@@ -194,6 +198,91 @@ ip_stage *ip_stages_scan_fold(ip_lower *l)
     return finished(l, s);
 }
 
+/* ---- several states -------------------------------------------------------------------------------- */
+
+/* The inputs of a node "scanstates": ip_build_scan_states(). */
+typedef struct stating {
+    ip_lower *l;
+    int n, m, p, q, body; /* states, arrays, and where their lists begin */
+    bool joins;           /* states take the place of elements */
+    bool foreign;
+} stating;
+
+static imgpar_dtype state_dtype(const stating *t, int k)
+{
+    const imgpar_dtype dtype = t->l->node->inputs[t->p + k]->type.dtype;
+    return dtype == IMGPAR_F16 ? IMGPAR_F32 : dtype;
+}
+
+/* The value of an argument of the function that is a stage; NULL: it is none. */
+static ip_expr *argument(const stating *t, const ip_stage *stage)
+{
+    for (int k = 0; k < t->n; k++)
+        if (stage == t->l->in[t->p + k]) return ip_x_acc(t->l->ir, k, state_dtype(t, k));
+    for (int k = 0; k < t->m; k++)
+        if (stage == t->l->in[t->q + k])
+            return t->joins ? ip_x_acc(t->l->ir, t->n + k, state_dtype(t, k)) : ip_lower_in(t->l, k);
+    return NULL;
+}
+
+static ip_expr *put_arguments(ip_ir *ir, ip_expr *x, void *user)
+{
+    stating *t = user;
+    if (x->op == IP_X_COORD) return ip_x_int(ir, IMGPAR_I32, 0);
+    if (x->op != IP_X_LOAD) return x;
+    ip_expr *value = argument(t, x->source);
+    if (value) return value;
+    if (x->source->kind == IP_STAGE_MAP) return ip_x_map(ir, x->source->body, put_arguments, user);
+    t->foreign = true;
+    return x;
+}
+
+static ip_expr *function_of(stating *t, int k, bool joins)
+{
+    const ip_stage *stage = t->l->in[t->body + k];
+    t->joins = joins;
+    ip_expr *value = argument(t, stage);
+    if (!value && stage->kind == IP_STAGE_MAP) value = ip_x_map(t->l->ir, stage->body, put_arguments, t);
+    t->foreign = t->foreign || !value;
+    return value;
+}
+
+static ip_expr *first_state(stating *t, int k)
+{
+    const imgpar_dtype dtype = state_dtype(t, k);
+    double number;
+    if (!ip_array_is_number(t->l->node->inputs[t->m + k], &number, NULL))
+        return ip_x_cast(t->l->ir, dtype, ip_lower_in(t->l, t->m + k));
+    return ip_lower_convert(t->l, dtype, ip_x_number(t->l->ir, dtype == IMGPAR_BOOL ? IMGPAR_U8 : dtype, number));
+}
+
+ip_stage *ip_stages_scan_states(ip_lower *l)
+{
+    const int n = (int)ip_param_number(l->node, "states"), m = (l->node->n_inputs - 3 * n) / 2,
+              number = (int)ip_param_number(l->node, "number");
+    stating t = { .l = l, .n = n, .m = m, .p = m + n, .q = m + 2 * n, .body = 2 * m + 2 * n };
+    ip_state states[IP_SCAN_STATES];
+    for (int k = 0; k < n; k++)
+        states[k] = (ip_state){ .body = function_of(&t, k, false), .init = first_state(&t, k) };
+    bool joins = ip_param_number(l->node, "associative") != 0 && m == n;
+    for (int k = 0; k < n && !t.foreign; k++)
+        joins = joins && ip_array_is_number(l->node->inputs[m + k], NULL, NULL) &&
+                l->node->inputs[t.q + k]->type.dtype == l->node->inputs[t.p + k]->type.dtype;
+    for (int k = 0; k < n && joins; k++)
+        states[k].combine = function_of(&t, k, true);
+    if (t.foreign) {
+        ip_fail(l->err, IMGPAR_E_UNSUPPORTED, "scan: the function may use its arguments and numbers only");
+        return NULL;
+    }
+    ip_stage *s = scan_stage(l, state_dtype(&t, number));
+    if (!s) return NULL;
+    ip_stage_set_states(l->ir, s, states, n);
+    const bool exclusive = ip_param_number(l->node, "exclusive") != 0;
+    s->finish = ip_lower_convert(l, l->node->type.dtype,
+                                 ip_x_acc(l->ir, (exclusive ? n : 0) + number, state_dtype(&t, number)));
+    return s;
+}
+
 /* ---- recursive filters ---------------------------------------------------------------------------- */
 
 /* The input `back` elements before the one at hand, in f: the first one, or 0, before the first. */
@@ -237,10 +326,15 @@ ip_stage *ip_stages_recursive(ip_lower *l)
         y = added(l, -a->numbers[k], ip_x_acc(l->ir, k, f), y);
         sum_a += a->numbers[k];
     }
-    s->body = y;
     bool steady = ip_param_number(l->node, "start") == IP_START_STEADY;
     ip_expr *start = steady ? added(l, sum_b / sum_a, delayed(l, s, f, 0), NULL) : NULL;
-    s->init = start ? start : ip_x_number(l->ir, f, 0);
+    ip_state states[IP_SCAN_STATES];
+    while (n_a > 0 && a->numbers[n_a - 1] == 0)
+        n_a--;
+    for (int k = 0; k == 0 || k < n_a; k++)
+        states[k] =
+            (ip_state){ .body = k ? ip_x_acc(l->ir, k - 1, f) : y, .init = start ? start : ip_x_number(l->ir, f, 0) };
+    ip_stage_set_states(l->ir, s, states, n_a > 1 ? n_a : 1);
     s->finish = ip_lower_convert(l, l->node->type.dtype, ip_x_acc(l->ir, 0, f));
     s->note = "recursive filter";
     return s;

@@ -338,7 +338,9 @@ static imgpar_status divide_scan(ip_launching *l, ip_error *err)
     const ip_kernel *k = l->kernel;
     const ip_stage *s = k->outputs[0];
     ip_division *d = &l->div;
-    int64_t operations = ip_x_cost(l->plan->ir, s->body) + ip_x_cost(l->plan->ir, s->finish) + 1;
+    int64_t operations = ip_x_cost(l->plan->ir, s->finish) + 1;
+    for (int i = 0; i < ip_stage_states(s); i++)
+        operations += ip_x_cost(l->plan->ir, ip_stage_state(s, i).body);
     imgpar_status st = ip_scan_divide(k, l->region, ip_device_facts_of(l->runner->device), operations, &d->scan, err);
     choose_streaming(l);
     d->streams = d->streams && d->scan.line_bytes > 0;

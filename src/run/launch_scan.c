@@ -20,13 +20,13 @@ enum {
 };
 
 /* Neighbouring lines that a work-item walks where they run along z or y; lines: how many there are, times blocks. */
-static int64_t lines_of_item(const ip_stage *s, int64_t lines, int64_t steps, const ip_device_facts *facts,
+static int64_t lines_of_item(int64_t state_bytes, int64_t lines, int64_t steps, const ip_device_facts *facts,
                              int64_t operations)
 {
     bool is_cpu = facts->kind == IP_DEVICE_CPU;
     int64_t units = facts->info.compute_units ? (int64_t)facts->info.compute_units : 1;
     int64_t items = is_cpu ? units * CPU_ITEMS : (int64_t)facts->work_items_per_launch;
-    int64_t most = is_cpu ? STATE_BYTES / (int64_t)ip_dtype(s->acc_dtype)->size_bytes : lines;
+    int64_t most = is_cpu ? STATE_BYTES / state_bytes : lines;
     int64_t n = ip_clamp(ip_ceil_div(lines, items), is_cpu ? LEAST_ELEMENTS : 1, most);
     return ip_clamp(ITEM_WORK / (operations * steps), 1, n);
 }
@@ -86,7 +86,7 @@ imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_de
     if (s->axis <= 1) {
         groups = s->axis == 0 ? 1 : planes;
         unit = columns * channels * (s->axis == 0 ? rows : 1);
-        int64_t lines = lines_of_item(s, groups * unit * blocks, steps, facts, operations);
+        int64_t lines = lines_of_item(k->state_bytes, groups * unit * blocks, steps, facts, operations);
         chunk = ip_clamp(ip_ceil_div(lines, channels), 1, columns);
         int64_t some_rows = s->axis == 0 ? ip_clamp(lines / (columns * channels), 1, rows) : 1;
         d->slots[IP_SCAN_ROWS] = (int)some_rows;
@@ -115,7 +115,7 @@ imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_de
     size_t states;
     bool fits = ip_mul_size((size_t)groups, (size_t)blocks + (blocks > 1), &states) &&
                 ip_mul_size(states, (size_t)unit, &states) &&
-                ip_mul_size(states, (size_t)k->states * ip_dtype(s->acc_dtype)->size_bytes, &d->state_bytes);
+                ip_mul_size(states, (size_t)k->state_bytes, &d->state_bytes);
     if (!fits || d->items[0] > INT32_MAX || d->items[1] > INT32_MAX)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
     d->state_bytes += 64;

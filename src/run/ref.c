@@ -135,13 +135,14 @@ static void survey_opaque(const ip_stage *stage, ordering *order)
 
 static void survey_stage(ip_ir *ir, const ip_stage *stage, ordering *order)
 {
-    ip_expr *const parts[] = { stage->body, stage->init, stage->combine, stage->finish };
+    ip_expr *exprs[IP_STAGE_PARTS];
+    const int n = ip_stage_exprs(stage, exprs);
     int *group = &order->group[stage->id];
     if (stage->kind != IP_STAGE_MAP || stage->is_output || *group < 0) *group = stage->id;
     survey s = { .ir = ir, .stage = stage, .reader = *group, .order = order };
     if (stage->opaque) survey_opaque(stage, order);
-    for (int i = 0; i < 4; i++)
-        if (parts[i]) ip_x_walk(ir, parts[i], note, &s);
+    for (int i = 0; i < n; i++)
+        ip_x_walk(ir, exprs[i], note, &s);
     order->weights[stage->id] = s.weight;
     order->total += s.weight * ip_dims_count(ip_stage_domain(stage));
 }

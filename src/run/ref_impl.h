@@ -113,8 +113,8 @@ typedef struct ip_ref_program {
     bool has_rows;  /* they are filled */
     int (*taps)[2]; /* by window: the tap being computed */
     int64_t domain[4];
-    int block;          /* elements at once, at most */
-    const void *acc[2]; /* ACC of each element of a block */
+    int block;                           /* elements at once, at most */
+    const void *acc[2 * IP_SCAN_STATES]; /* ACC of each element of a block */
     /* of a block's gather: where it reads, indices by the border rule, which are outside, elements as stored */
     int32_t *offsets, *mapped;
     uint8_t *outside;

@@ -15,10 +15,14 @@
 
 typedef struct walker {
     const ip_stage *stage;
-    ip_ref_program body, init, finish, combine;
-    size_t value_bytes;
-    unsigned char *states; /* all of the following, of a block each */
-    unsigned char *state, *before, *total, *carry, *next;
+    int n; /* states */
+    ip_ref_program finish;
+    struct {
+        ip_ref_program body, init, combine;
+        size_t value_bytes;
+        unsigned char *state, *total, *carry, *next; /* of a block each */
+    } of[IP_SCAN_STATES];
+    unsigned char *states; /* the memory of all of them */
     unsigned char *out;
     bool in_blocks;
     ip_ref_progress *progress;
@@ -26,50 +30,52 @@ typedef struct walker {
 
 static imgpar_status allocate_states(walker *w, ip_error *err)
 {
-    unsigned char **const states[] = { &w->state, &w->before, &w->total, &w->carry, &w->next };
-    const size_t n = sizeof states / sizeof *states, size_bytes = (size_t)w->body.block * IP_REF_ELEMENT_BYTES;
-    w->states = ip_alloc_array(n, size_bytes);
+    enum { EACH = 4 };
+    const size_t size_bytes = (size_t)w->of[0].body.block * IP_REF_ELEMENT_BYTES;
+    w->states = ip_alloc_array((size_t)w->n * EACH, size_bytes);
     if (!w->states) return ip_fail_memory(err, "interpreting");
-    for (size_t k = 0; k < n; k++)
-        *states[k] = w->states + k * size_bytes;
+    unsigned char *at = w->states;
+    for (int k = 0; k < w->n; k++) {
+        unsigned char **const states[EACH] = { &w->of[k].state, &w->of[k].total, &w->of[k].carry, &w->of[k].next };
+        for (int i = 0; i < EACH; i++, at += size_bytes)
+            *states[i] = at;
+    }
     return IMGPAR_OK;
+}
+
+static imgpar_status make(ip_ir *ir, ip_expr *x, const ip_ref_over *over, ip_ref_program *program, ip_error *err)
+{
+    return x ? ip_ref_program_make(ir, x, over, program, err) : IMGPAR_OK;
 }
 
 static imgpar_status walker_make(walker *w, ip_ir *ir, void *const *memory, ip_error *err)
 {
     const ip_stage *s = w->stage;
     const ip_ref_over over = { .domain = s->dims, .memory = memory, .by_rows = false };
-    struct {
-        ip_expr *x;
-        ip_ref_program *program;
-    } const parts[] = {
-        { s->body, &w->body },
-        { s->init, &w->init },
-        { s->finish, &w->finish },
-        { s->combine, &w->combine },
-    };
-    imgpar_status st = IMGPAR_OK;
-    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
-        *parts[k].program = (ip_ref_program){ .bad_source = -1 };
-    for (size_t k = 0; !st && k < sizeof parts / sizeof *parts; k++)
-        if (parts[k].x) st = ip_ref_program_make(ir, parts[k].x, &over, parts[k].program, err);
+    const ip_ref_program none = { .bad_source = -1 };
+    w->finish = none;
+    for (int k = 0; k < w->n; k++)
+        w->of[k].body = w->of[k].init = w->of[k].combine = none;
+    imgpar_status st = make(ir, s->finish, &over, &w->finish, err);
+    for (int k = 0; !st && k < w->n; k++) {
+        const ip_state state = ip_stage_state(s, k);
+        w->of[k].value_bytes = ip_dtype(state.body->dtype)->size_bytes;
+        st = make(ir, state.body, &over, &w->of[k].body, err);
+        if (!st) st = make(ir, state.init, &over, &w->of[k].init, err);
+        if (!st) st = make(ir, state.combine, &over, &w->of[k].combine, err);
+    }
     return st ? st : allocate_states(w, err);
 }
 
 static void walker_clear(walker *w)
 {
     ip_free(w->states);
-    ip_ref_program_clear(&w->body);
-    ip_ref_program_clear(&w->init);
     ip_ref_program_clear(&w->finish);
-    ip_ref_program_clear(&w->combine);
-}
-
-static const void *run(ip_ref_program *p, const void *acc0, const void *acc1, const ip_ref_place *place)
-{
-    p->acc[0] = acc0;
-    p->acc[1] = acc1;
-    return ip_ref_program_run(p, place);
+    for (int k = 0; k < w->n; k++) {
+        ip_ref_program_clear(&w->of[k].body);
+        ip_ref_program_clear(&w->of[k].init);
+        ip_ref_program_clear(&w->of[k].combine);
+    }
 }
 
 static void store(const walker *w, const void *values, const ip_ref_place *place)
@@ -79,27 +85,65 @@ static void store(const walker *w, const void *values, const ip_ref_place *place
     ip_ref_store(w->stage->dtype, values, place->n, w->out + at * ip_dtype(w->stage->dtype)->size_bytes);
 }
 
-static void keep(const walker *w, unsigned char *to, const void *from, int n)
+/* What there is of each state. */
+enum which { STATE, TOTAL, CARRY, NEXT };
+
+static unsigned char *kept(const walker *w, int k, enum which which)
 {
-    memcpy(to, from, (size_t)n * w->value_bytes);
+    return (unsigned char *const[]){ w->of[k].state, w->of[k].total, w->of[k].carry, w->of[k].next }[which];
+}
+
+static void keep(const walker *w, enum which to, enum which from, int n)
+{
+    for (int k = 0; k < w->n; k++)
+        memcpy(kept(w, k, to), kept(w, k, from), (size_t)n * w->of[k].value_bytes);
+}
+
+static const void *run(const walker *w, ip_ref_program *p, enum which acc, enum which other, const ip_ref_place *place)
+{
+    for (int k = 0; k < w->n; k++) {
+        p->acc[k] = kept(w, k, acc);
+        p->acc[w->n + k] = kept(w, k, other);
+    }
+    return ip_ref_program_run(p, place);
+}
+
+static void set_init(walker *w, enum which to, const ip_ref_place *place)
+{
+    for (int k = 0; k < w->n; k++)
+        memcpy(kept(w, k, to), ip_ref_program_run(&w->of[k].init, place), (size_t)place->n * w->of[k].value_bytes);
+}
+
+static void set_next(walker *w, enum which from, const ip_ref_place *place)
+{
+    for (int k = 0; k < w->n; k++)
+        memcpy(kept(w, k, NEXT), run(w, &w->of[k].body, from, from, place), (size_t)place->n * w->of[k].value_bytes);
+}
+
+static void set_joined(walker *w, const ip_ref_place *place)
+{
+    for (int k = 0; k < w->n; k++)
+        memcpy(kept(w, k, NEXT), run(w, &w->of[k].combine, CARRY, TOTAL, place),
+               (size_t)place->n * w->of[k].value_bytes);
 }
 
 static void step(walker *w, const ip_ref_place *place)
 {
-    keep(w, w->next, run(&w->body, w->state, w->before, place), place->n);
-    store(w, run(&w->finish, w->next, w->state, place), place);
-    keep(w, w->before, w->state, place->n);
-    keep(w, w->state, w->next, place->n);
+    set_next(w, STATE, place);
+    store(w, run(w, &w->finish, NEXT, STATE, place), place);
+    keep(w, STATE, NEXT, place->n);
 }
 
 static void step_block(walker *w, int64_t position, const ip_ref_place *place)
 {
     if (position > 0 && position % IP_SCAN_BLOCK == 0) {
-        keep(w, w->carry, run(&w->combine, w->carry, w->total, place), place->n);
-        keep(w, w->state, w->carry, place->n);
-        keep(w, w->total, run(&w->init, NULL, NULL, place), place->n);
+        set_joined(w, place);
+        keep(w, CARRY, NEXT, place->n);
+        keep(w, STATE, CARRY, place->n);
+        set_init(w, TOTAL, place);
     }
-    keep(w, w->total, run(&w->body, w->total, NULL, place), place->n);
+    set_next(w, TOTAL, place);
+    keep(w, TOTAL, NEXT, place->n);
     step(w, place);
 }
 
@@ -115,10 +159,9 @@ static imgpar_status walk(walker *w, const ip_ref_place *start, ip_error *err)
         place.y += s->axis == 1 ? at : 0;
         place.first += at * step_x;
         if (p == 0) {
-            keep(w, w->state, run(&w->init, NULL, NULL, &place), place.n);
-            keep(w, w->before, w->state, place.n);
-            keep(w, w->total, w->state, place.n);
-            keep(w, w->carry, w->state, place.n);
+            set_init(w, STATE, &place);
+            keep(w, TOTAL, STATE, place.n);
+            keep(w, CARRY, STATE, place.n);
         }
         if (w->in_blocks)
             step_block(w, p, &place);
@@ -128,9 +171,11 @@ static imgpar_status walk(walker *w, const ip_ref_place *start, ip_error *err)
         imgpar_status st = p % 1024 == 0 ? ip_ref_ask(w->progress, err) : IMGPAR_OK;
         if (st) return st;
     }
-    int bad = w->body.bad_source >= 0   ? w->body.bad_source
-              : w->init.bad_source >= 0 ? w->init.bad_source
-                                        : w->finish.bad_source;
+    int bad = w->finish.bad_source;
+    for (int k = 0; k < w->n; k++)
+        bad = w->of[k].body.bad_source >= 0   ? w->of[k].body.bad_source
+              : w->of[k].init.bad_source >= 0 ? w->of[k].init.bad_source
+                                              : bad;
     if (bad < 0) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_INTERNAL, "internal: interpreter: stage %d is read outside of its domain", bad);
 }
@@ -138,8 +183,11 @@ static imgpar_status walk(walker *w, const ip_ref_place *start, ip_error *err)
 imgpar_status ip_ref_scan(ip_ir *ir, const ip_stage *stage, void *const *memory, ip_ref_progress *progress, void *out,
                           ip_error *err)
 {
-    walker w = { .stage = stage, .out = out, .progress = progress, .in_blocks = ip_stage_blocks(stage) > 1 };
-    w.value_bytes = ip_dtype(stage->acc_dtype)->size_bytes;
+    walker w = { .stage = stage,
+                 .n = ip_stage_states(stage),
+                 .out = out,
+                 .progress = progress,
+                 .in_blocks = ip_stage_blocks(stage) > 1 };
     const int64_t *dims = stage->dims, channels = dims[3];
     const int axis = stage->axis;
     /* The elements of a row that start a line. */
