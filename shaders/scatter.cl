@@ -36,9 +36,15 @@ __kernel void sc_add(__global const int *restrict index, __global const SC_T *re
     }
     for (long k = from; k < to; k++) {
         const int row = index[k];
-        for (int w = 0; w < width && row >= r0 && row < r1; w++) {
-            const long j = (long)row * width + w;
-            t[j] = SC_JOIN(t[j], values[one ? 0 : k * width + w]);
+        /* Four at a time: work-items of llvmpipe leave their loops after 65535 turns, inner ones counted. */
+        for (int w = 0; w < width && row >= r0 && row < r1; w += 4) {
+            __global SC_T *to = t + ((long)row * width + w);
+            __global const SC_T *value = values + (one ? 0 : k * width + w);
+            const int step = one ? 0 : 1;
+            to[0] = SC_JOIN(to[0], value[0]);
+            if (w + 1 < width) to[1] = SC_JOIN(to[1], value[step]);
+            if (w + 2 < width) to[2] = SC_JOIN(to[2], value[2 * step]);
+            if (w + 3 < width) to[3] = SC_JOIN(to[3], value[3 * step]);
         }
     }
 }

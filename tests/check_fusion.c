@@ -351,6 +351,27 @@ START_TEST(folds_along_an_axis_share_their_levels)
 }
 END_TEST
 
+/* Folds over the same keys are one kernel, which computes those; behind it counts are brought to their dtype, and
+ * extremes of keys without values are NaN. */
+#define KEYS "cast(floor($1 / 20), i32)"
+static const struct together groups[] = {
+    { 1, { "group_sum($1, " KEYS ", 13)", "scatter_add(zeros([13], dtype=i64), " KEYS ", $1)" } },
+    { 2, { "group_sum($1, " KEYS ", 13)", "group_count(" KEYS ", 13)" } },
+    { 2, { "group_sum($1, " KEYS ", 13)", "group_count(" KEYS ", 13)", "group_min($1, " KEYS ", 13)" } },
+};
+#undef KEYS
+
+START_TEST(folds_by_the_same_keys_are_one_kernel)
+{
+    bench b;
+    set_up(&b);
+    add_images(&b, IMGPAR_U8, 300, 240, 1);
+    for (size_t k = 0; k < sizeof groups / sizeof *groups; k++)
+        check_together(&b, &groups[k]);
+    tear_down(&b);
+}
+END_TEST
+
 /* Positions take a look at the extremes, deviations one at the mean. */
 static const struct together looks[] = {
     { 2, { "argmin($1)", "minval($1)", "argmax($1)", "mean($1)" } },
@@ -1046,6 +1067,7 @@ int main(void)
     tcase_add_test(c, several_results_share_their_work);
     tcase_add_test(c, results_of_one_source_are_made_in_one_pass);
     tcase_add_test(c, folds_along_an_axis_share_their_levels);
+    tcase_add_test(c, folds_by_the_same_keys_are_one_kernel);
     tcase_add_test(c, folds_share_what_they_look_for_first);
     tcase_add_test(c, running_sums_are_the_sums);
     tcase_add_test(c, what_channels_share_is_spread);

@@ -373,6 +373,13 @@ static const shape shapes[] = {
     { "t = cast(reshape(cumsum(make(256, 1, x), axis=1), [256]) % 251, u8)\ng = boxblur($1, 3)\n"
       "boxblur(take(t, repeat(g, 4, axis=2)), 3) + repeat(boxblur(g, 3), 4, axis=2)",
       IMGPAR_U8, 1, 61, 37, 0 },
+    /* sums, counts and extremes by few keys */
+    { "p = reshape($1, [70000, 3])\nq = slice(p, 0, 5, axis=0)\n"
+      "l = argmin(sum((reshape(p, [70000, 1, 3]) - reshape(q, [1, 5, 3])) ** 2, axis=2), axis=1)\n"
+      "group_sum(p, l, 5) / reshape(cast(max(group_count(l, 5), 1), f32), [5, 1])",
+      IMGPAR_F32, 1, 3, 70000, 0 },
+    { "group_sum($1, cast($1 div 20, i32) - 1, 11)", IMGPAR_U8, 1, 300, 240, 0 },
+    { "v = reshape($1, [-1])\ngroup_max(v * 2, cast(floor(v * 9), i32), 9)", IMGPAR_F32, 1, 300, 240, 0 },
     /* maps of what is looked up, in a table that is computed and in one that is not; beyond its ends */
     { "t = reshape(cumsum(cast(histogram($1), i32), axis=1), [256])\nmin(take(t, $1) * 0.113, 255)", IMGPAR_U8, 1, 300,
       70, 0 },

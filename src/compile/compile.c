@@ -72,6 +72,7 @@ static imgpar_status pass_inline(ip_plan *plan, const ip_compile_options *option
     st = st ? st : ip_pass_lookups(plan, options, err);
     st = st ? st : ip_pass_products(plan, options, err);
     st = st ? st : ip_pass_inline(plan, options, err);
+    st = st ? st : ip_pass_by_key(plan, options, err);
     st = st ? st : ip_pass_turn(plan, options, err);
     st = st ? st : ip_pass_decimate(plan, options, err);
     return st ? st : ip_pass_frame(plan, options, err);
@@ -170,7 +171,8 @@ static void find_demands(ip_plan *plan)
                 k->uses_f64 |= stage->opaque->uses_f64;
                 continue;
             }
-            const bool has_acc = stage->kind == IP_STAGE_REDUCE || stage->kind == IP_STAGE_SCAN;
+            const bool has_acc =
+                stage->kind == IP_STAGE_REDUCE || stage->kind == IP_STAGE_BY_KEY || stage->kind == IP_STAGE_SCAN;
             ip_expr *exprs[IP_STAGE_PARTS];
             const int n = ip_stage_exprs(stage, exprs);
             k->uses_f64 |= stage->dtype == IMGPAR_F64 || (has_acc && stage->acc_dtype == IMGPAR_F64);

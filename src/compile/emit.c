@@ -120,16 +120,14 @@ const char *ip_emit_slot(ip_emit *e, ip_slot_kind kind, int index, const ip_stag
 
 const char *ip_emit_dim(ip_emit *e, const ip_stage *stage, int dim)
 {
-    const int64_t *dims =
-        stage->kind == IP_STAGE_REDUCE || (stage->kind == IP_STAGE_HISTOGRAM && dim < 2) ? stage->over : stage->dims;
+    const int64_t *dims = stage->kind == IP_STAGE_HISTOGRAM && dim > 1 ? stage->dims : ip_stage_domain(stage);
     /* Stages of one size share the argument. */
     for (int k = 0; k < e->kernel->n_slots; k++) {
         const ip_slot *s = &e->kernel->slots[k];
         if (s->kind != IP_SLOT_DIM || s->index != dim || s->stage->kind == IP_STAGE_HISTOGRAM ||
             stage->kind == IP_STAGE_HISTOGRAM)
             continue;
-        const int64_t *known = s->stage->kind == IP_STAGE_REDUCE ? s->stage->over : s->stage->dims;
-        if (known[dim] == dims[dim]) return slot_name(e, k);
+        if (ip_stage_domain(s->stage)[dim] == dims[dim]) return slot_name(e, k);
     }
     return ip_emit_slot(e, IP_SLOT_DIM, dim, stage, NULL);
 }

@@ -93,6 +93,10 @@ static const char *pitch(ip_emit *e, const ip_stage *s)
 void ip_emit_fold_begin(ip_emit *e, const ip_stage *s)
 {
     e->kernel->has_scratch = true;
+    if (s->kind == IP_STAGE_BY_KEY) {
+        ip_emit_by_key_begin(e, s);
+        return;
+    }
     if (s->kind == IP_STAGE_HISTOGRAM) {
         const char *counts = ip_fold_named(e, "counts", s);
         ip_fold_declare_partials(e, s, "uint");
@@ -172,7 +176,7 @@ static ip_expr *kept_bin(ip_emit *e, const ip_stage *s, bool *is_inside)
     return ip_x_cast(e->ir, dtype, s->body);
 }
 
-static void keep_bins(ip_emit *e, ip_expr *bin, bool flat)
+void ip_emit_kept_row(ip_emit *e, ip_expr *bin, const char *name, bool flat)
 {
     const char *values[IP_WRITTEN_CHANNELS], *var = flat ? "i" : "x";
     const char *from = flat ? ip_text(e->ir, "q * %d", e->channels) : "q",
@@ -185,7 +189,7 @@ static void keep_bins(ip_emit *e, ip_expr *bin, bool flat)
     for (int c = 0; c < channels.n; c++) {
         const char *at = flat ? ip_text(e->ir, "i - q * %d", e->channels)
                               : ip_text(e->ir, "(x - q) * %d + %s", e->channels, ip_emit_channel_text(e, c));
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "bin[%s]", at), values[c], NULL);
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[%s]", name, at), values[c], NULL);
     }
     leave_element(e, &channels);
     ip_emit_leave(e, mark);
@@ -221,11 +225,10 @@ static void count_bins(ip_emit *e, const ip_stage *s, bool is_inside)
     ip_emit_leave(e, mark);
 }
 
-/* Bytes that are read as they stand, side by side, whatever the row. (Rows outside of a constant border are not
- * there.) */
-static bool is_row_of_bytes(ip_emit *e, const ip_expr *x)
+/* Whatever the row. (Rows outside of a constant border are not there.) */
+bool ip_stands_in_row(ip_emit *e, const ip_expr *x)
 {
-    if (x->op != IP_X_LOAD || x->dtype != IMGPAR_U8 || x->source->dims[3] != e->channels ||
+    if (x->op != IP_X_LOAD || x->source->dtype != x->dtype || x->source->dims[3] != e->channels ||
         x->border == IMGPAR_BORDER_CONSTANT || e->options->checks || ip_kernel_texture(e->kernel, x->source))
         return false;
     const ip_expr *column = ip_x_offset_from(e->ir, x->arg[2], 2);
@@ -234,6 +237,8 @@ static bool is_row_of_bytes(ip_emit *e, const ip_expr *x)
     return own_channel && same_row && column && column->op == IP_X_CONST && column->i == 0 &&
            x->source->dims[2] == e->domain[2];
 }
+
+static bool is_row_of_bytes(ip_emit *e, const ip_expr *x) { return x->dtype == IMGPAR_U8 && ip_stands_in_row(e, x); }
 
 static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
 {
@@ -251,7 +256,7 @@ static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const c
     } else {
         ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(bin->dtype), ip_text(e->ir, "bin[%d]", pixels * e->channels),
                  NULL);
-        keep_bins(e, bin, flat);
+        ip_emit_kept_row(e, bin, "bin", flat);
     }
     count_bins(e, s, is_inside);
     ip_emit_leave(e, mark);
@@ -451,6 +456,8 @@ void ip_emit_fold_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
 {
     if (s->kind == IP_STAGE_HISTOGRAM)
         histogram_row(e, s, xa, xb, flat);
+    else if (s->kind == IP_STAGE_BY_KEY)
+        ip_emit_by_key_row(e, s, xa, xb);
     else if (is_float(s->acc_dtype) && s->reduce != IP_REDUCE_CUSTOM)
         lanes_row(e, s, xa, xb, flat);
     else if (is_least_of_few(s) && !flat)
@@ -476,6 +483,7 @@ void ip_emit_fold_end(ip_emit *e, const ip_stage *s)
         add_tables(e, s);
         return;
     }
+    if (s->kind == IP_STAGE_BY_KEY) return;
     const char *partial = ip_fold_named(e, "partial", s), *total = ip_fold_named(e, "total", s);
     ip_fold_declare_partials(e, s, ip_cl_type(s->acc_dtype));
     if (ip_fold_sums_floats(s)) {
@@ -562,7 +570,9 @@ void ip_emit_finish(ip_emit *e)
         ip_mark mark =
             ip_emit_enter(e, ip_s_add(e->ir, e->top, IP_S_IF,
                                       ip_text(e->ir, "%s == %d", ip_emit_global_id(e, 1), fold++), NULL, NULL));
-        if (s->kind == IP_STAGE_HISTOGRAM)
+        if (s->kind == IP_STAGE_BY_KEY)
+            ip_emit_by_key_results(e, s);
+        else if (s->kind == IP_STAGE_HISTOGRAM)
             finish_histogram(e, s);
         else if (k->schedule == IP_SCHEDULE_TILES)
             ip_emit_group_finish(e, s);

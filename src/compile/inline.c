@@ -62,8 +62,7 @@ typedef struct inlining {
 
 bool ip_stage_computes(const ip_stage *s)
 {
-    return s->kind == IP_STAGE_MAP || s->kind == IP_STAGE_REDUCE || s->kind == IP_STAGE_HISTOGRAM ||
-           s->kind == IP_STAGE_SCAN;
+    return s->kind == IP_STAGE_MAP || s->kind == IP_STAGE_SCAN || ip_stage_folds(s);
 }
 
 typedef struct load_visit {
@@ -111,7 +110,7 @@ static bool is_pointwise(ip_ir *ir, const ip_stage *p)
     return !has_neighbours && !ip_x_has_window(ir, p->body);
 }
 
-static bool walks_rows(const ip_compile_options *o)
+bool ip_walks_rows(const ip_compile_options *o)
 {
     ip_schedule schedule = o->tuning.schedule;
     return schedule == IP_SCHEDULE_ROWS || (schedule == IP_SCHEDULE_AUTO && o->is_cpu);
@@ -122,7 +121,7 @@ static bool walks_rows(const ip_compile_options *o)
 static bool loses_flat_loop(const inlining *in, const ip_stage *p)
 {
     ip_spread spread;
-    return walks_rows(in->options) && in->options->fuse && !in->reader_is_flat && in->size[p->id] <= FLAT_SIZE &&
+    return ip_walks_rows(in->options) && in->options->fuse && !in->reader_is_flat && in->size[p->id] <= FLAT_SIZE &&
            ip_find_spread(in->ir, p->body, p->dims[3], &spread) && !is_pointwise(in->ir, p);
 }
 
@@ -130,7 +129,7 @@ static bool loses_flat_loop(const inlining *in, const ip_stage *p)
 static bool loses_idiom(const inlining *in, const ip_stage *p)
 {
     ip_match match;
-    return walks_rows(in->options) && in->options->fuse && in->options->streams && in->n_loads[p->id] > 1 &&
+    return ip_walks_rows(in->options) && in->options->fuse && in->options->streams && in->n_loads[p->id] > 1 &&
            ip_idiom_find(in->ir, p, p->body, &match) && match.idiom->stays_apart;
 }
 
@@ -167,7 +166,7 @@ static void look_for_apart(ip_expr *load, void *user)
 static bool loses_lanes(const inlining *in, const ip_stage *p)
 {
     bool has_lanes = p->dims[3] == 3 || p->dims[3] == 4;
-    if (!walks_rows(in->options) || !in->options->fuse || !has_lanes || p->body->op == IP_X_LOAD ||
+    if (!ip_walks_rows(in->options) || !in->options->fuse || !has_lanes || p->body->op == IP_X_LOAD ||
         in->size[p->id] > FLAT_SIZE)
         return false;
     apart_search apart = { .reader = in->reader, .source = p };
@@ -226,7 +225,8 @@ static bool is_shared_row(const inlining *in, const ip_expr *x)
 static bool is_product_of_rows(const inlining *in, const ip_stage *p)
 {
     const ip_expr *x = p->body;
-    if (!walks_rows(in->options) || !in->options->fuse || x->op != IP_X_MUL || in->n_readers[p->id] > 1) return false;
+    if (!ip_walks_rows(in->options) || !in->options->fuse || x->op != IP_X_MUL || in->n_readers[p->id] > 1)
+        return false;
     for (int k = 0; k < 2; k++)
         if (x->arg[k]->op != IP_X_LOAD || !ip_stage_computes(x->arg[k]->source)) return false;
     if (!ip_dtype(p->dtype)->is_float || !(is_shared_row(in, x->arg[0]) || is_shared_row(in, x->arg[1]))) return false;
@@ -281,7 +281,8 @@ static void note_channel(ip_expr *load, void *user)
 static bool is_computed_twice(const inlining *in, const ip_stage *p)
 {
     channel_count c = { .of = p };
-    if (!walks_rows(in->options) || !in->options->fuse || !in->reader_is_flat || in->size[p->id] <= COST) return false;
+    if (!ip_walks_rows(in->options) || !in->options->fuse || !in->reader_is_flat || in->size[p->id] <= COST)
+        return false;
     ip_stage_each_load(in->ir, in->reader, note_channel, &c);
     return c.own && c.other;
 }
@@ -310,7 +311,7 @@ static bool is_kept_mix(const inlining *in, const ip_expr *load)
     mix m = { 0 };
     ip_stage_each_load(in->ir, p, add_channel, &m);
     bool is_small = (int)ip_dtype(p->dtype)->size_bytes <= m.bytes;
-    return m.n_channels > 1 && (is_small || in->is_in_line_buffer[p->id]) && walks_rows(in->options) &&
+    return m.n_channels > 1 && (is_small || in->is_in_line_buffer[p->id]) && ip_walks_rows(in->options) &&
            in->options->fuse;
 }
 
@@ -338,7 +339,7 @@ static bool adds_inputs(const inlining *in, const ip_stage *p)
 static bool is_dearer_elsewhere(const inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
-    if (!walks_rows(in->options) || p->body->op == IP_X_LOAD || p->dims[1] == 1) return false;
+    if (!ip_walks_rows(in->options) || p->body->op == IP_X_LOAD || p->dims[1] == 1) return false;
     ip_reach reach = ip_load_reach(in->ir, load, ip_stage_domain(in->reader));
     if (!reach.is_in_rows && !(reach.is_paced && keeps_pace(in, p))) return false;
     load_count count = { .of = p, .at_steps = true };

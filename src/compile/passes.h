@@ -18,6 +18,8 @@ imgpar_status ip_pass_lookups(ip_plan *plan, const ip_compile_options *options, 
 imgpar_status ip_pass_products(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* map into map, stencil into map, map into reduction: bodies substituted for loads */
 imgpar_status ip_pass_inline(ip_plan *plan, const ip_compile_options *options, ip_error *err);
+/* sums and extremes by few keys: as folds that compute their keys and values (by_key.c) */
+imgpar_status ip_pass_by_key(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* matrices of many rows of few columns: as rows of pixels (turn.c) */
 imgpar_status ip_pass_turn(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* stages of which every n-th row is read: as stages of these rows (decimate.c) */
@@ -52,9 +54,10 @@ imgpar_status ip_pass_emit(ip_plan *plan, const ip_compile_options *options, ip_
 /* Opaque stages in the passes (opaque.c): what one reads of an input; the text and the buffers of its kernel. */
 void ip_opaque_demand(const ip_opaque *opaque, const ip_stage *input, const ip_region *region, ip_region *needed);
 void ip_emit_opaque(ip_plan *plan, ip_kernel *kernel);
-/* Every load of a MAP, REDUCE or HISTOGRAM stage's expressions. */
+/* Every load of a MAP, a SCAN's or a fold's expressions. */
 void ip_stage_each_load(ip_ir *ir, const ip_stage *stage, void (*fn)(ip_expr *load, void *user), void *user);
-bool ip_stage_computes(const ip_stage *stage); /* MAP, REDUCE, HISTOGRAM */
+bool ip_stage_computes(const ip_stage *stage);         /* MAP, SCAN, folds */
+bool ip_walks_rows(const ip_compile_options *options); /* the schedule is rows, where it is offered */
 /* Values that the channels of a pixel share, or that their numbers tell (spread.c). */
 enum { IP_MAX_SPREAD = 4 };
 typedef struct ip_spread {

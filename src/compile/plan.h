@@ -284,7 +284,7 @@ typedef struct ip_kernel {
     bool reads_other_rows;
     bool reads_in_pieces; /* rows: what is made of a row is made of elements that lie all over it */
     bool whole_rows;      /* a wrap border needs complete rows: no split along x */
-    int n_folds;          /* outputs that are REDUCE or HISTOGRAM: partial results in scratch, then NAME_finish */
+    int n_folds;          /* outputs that fold: partial results in scratch, then NAME_finish */
     bool in_groups;       /* opaque: work-groups of many items, as GPUs want them */
     bool is_scan;         /* its output is a SCAN: where it has blocks NAME_totals and NAME_carry run before NAME */
     ip_tiling tiling;     /* tiles */
@@ -417,6 +417,9 @@ bool ip_kernel_walks_panels(const ip_kernel *kernel);
 /* Operations on an element of the kernel's domain. What hand-written kernels do is not known; but a part of it is that
  * part. */
 double ip_kernel_cost(const ip_plan *plan, const ip_kernel *kernel);
+
+/* Elements that a key has in a table of results of a fold by keys: one a channel; of sums of floats a vector. */
+int ip_by_key_pitch(const ip_stage *fold);
 
 /* Counters of a bin in a partial result of a histogram, which is that many histograms. */
 int ip_histogram_tables(const ip_kernel *kernel, const ip_stage *histogram);

@@ -27,7 +27,7 @@ typedef struct turning {
     bool *turns;    /* by stage id */
     bool *is_whole; /* by stage id: what reads it makes a row of it, or a fold */
     ip_stage *reader;
-    bool is_settled;
+    bool is_settled, is_row; /* is_row: what reads is one row itself, its elements have coordinates */
 } turning;
 
 static bool is_narrow(const int64_t dims[4])
@@ -113,8 +113,9 @@ static ip_expr *put_load(ip_ir *ir, ip_expr *x, void *user)
 {
     turning *t = user;
     if (x->op != IP_X_LOAD || !t->turns[x->source->id]) return x;
-    ip_expr *zero = ip_x_int(ir, IMGPAR_I32, 0);
-    ip_expr *at[4] = { zero, zero, x->arg[1], x->source->dims[2] == 1 ? x->arg[3] : x->arg[2] };
+    ip_expr *zero = ip_x_int(ir, IMGPAR_I32, 0), *z = t->is_row ? ip_x_coord(ir, 0, 1) : zero,
+            *y = t->is_row ? ip_x_coord(ir, 1, 1) : zero; /* the own row, which may be kept */
+    ip_expr *at[4] = { z, y, x->arg[1], x->source->dims[2] == 1 ? x->arg[3] : x->arg[2] };
     return ip_x_load(ir, x->source, at, IP_BORDER_NONE, NULL);
 }
 
@@ -132,11 +133,16 @@ static ip_expr *put_turned(ip_ir *ir, ip_expr *x, void *user)
 static void put_parts(turning *t, ip_stage *s)
 {
     const bool turns = t->turns[s->id];
+    const int64_t *domain = ip_stage_domain(s);
+    const bool is_row = domain[0] == 1 && (turns || domain[1] == 1);
     ip_expr **parts[IP_STAGE_PARTS];
     const int n = ip_stage_parts(s, parts);
     t->reader = s;
-    for (int k = 0; k < n; k++) /* a fold's others than the body have no coordinates of elements */
+    for (int k = 0; k < n; k++) { /* a fold's others than the body have no coordinates of elements */
+        t->is_row = is_row && k == 0;
         *parts[k] = ip_x_map(t->ir, *parts[k], turns && k == 0 ? put_turned : put_load, t);
+    }
+    t->is_row = is_row;
     if (s->least_place) s->least_place = ip_x_map(t->ir, s->least_place, turns ? put_turned : put_load, t);
 }
 

@@ -231,6 +231,8 @@ ip_expr *ip_x_state(ip_ir *ir, int loop, int k, imgpar_dtype dtype, bool uses_c)
 ip_expr *ip_x_loop(ip_ir *ir, int own, int n, ip_expr *const *starts, ip_expr *const *next, ip_expr *until,
                    int64_t count);
 ip_expr *ip_x_result(ip_ir *ir, ip_expr *loop, int k);
+/* The list of a and b. */
+ip_expr *ip_x_pair(ip_ir *ir, ip_expr *a, ip_expr *b);
 /* The expressions of a list, up to `most`; how many there are. */
 int ip_x_list(ip_expr *list, ip_expr **out, int most);
 enum { IP_MOST_CARRIED = 16 }; /* values of a loop */

@@ -28,6 +28,8 @@ static ip_expr *list_of(ip_ir *ir, int n, ip_expr *const *values, ip_expr *rest)
     return rest;
 }
 
+ip_expr *ip_x_pair(ip_ir *ir, ip_expr *a, ip_expr *b) { return pair(ir, a, pair(ir, b, NULL)); }
+
 int ip_x_list(ip_expr *list, ip_expr **out, int most)
 {
     int n = 0;

@@ -72,7 +72,7 @@ static void print_body(ip_ir *ir, const char *label, ip_expr *x, ip_str *out)
 
 void ip_ir_print(const ip_ir *ir, struct ip_str *out)
 {
-    static const char *const kinds[] = { "source", "table", "map", "reduce", "histogram", "scan", "opaque" };
+    static const char *const kinds[] = { "source", "table", "map", "reduce", "histogram", "by key", "scan", "opaque" };
     for (int k = 0; k < ir->n_stages; k++) {
         const ip_stage *s = ir->stages[k];
         ip_str_printf(out, "s%d %s %s [%lld %lld %lld %lld]%s%s%s\n", s->id, kinds[s->kind], ip_dtype(s->dtype)->name,

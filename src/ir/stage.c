@@ -145,7 +145,10 @@ ip_stage *ip_stage_opaque(ip_ir *ir, const ip_opaque *opaque, imgpar_dtype dtype
     return s;
 }
 
-bool ip_stage_folds(const ip_stage *s) { return s->kind == IP_STAGE_REDUCE || s->kind == IP_STAGE_HISTOGRAM; }
+bool ip_stage_folds(const ip_stage *s)
+{
+    return s->kind == IP_STAGE_REDUCE || s->kind == IP_STAGE_HISTOGRAM || s->kind == IP_STAGE_BY_KEY;
+}
 
 const int64_t *ip_stage_domain(const ip_stage *s) { return ip_stage_folds(s) ? s->over : s->dims; }
 

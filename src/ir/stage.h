@@ -46,6 +46,8 @@ typedef enum ip_stage_kind {
     IP_STAGE_REDUCE,    /* body at every element of `over`, folded to one element */
     IP_STAGE_HISTOGRAM, /* body, an i32 bin, at every element of `over`: counts[c][bin]; bins outside are skipped.
                          * dims 1 channels bins 1, dtype u32 */
+    IP_STAGE_BY_KEY,    /* body, a list of a value of acc_dtype and an i32 key, at every element of `over`: of each key
+                         * and channel the values folded; made by compile/by_key.c alone, Note [Folds by keys] there */
     IP_STAGE_SCAN,      /* a recurrence along one axis of dims; Note [Recurrences] */
     IP_STAGE_OPAQUE     /* computed by hand-written kernels: ir/opaque.h */
 } ip_stage_kind;
@@ -66,16 +68,18 @@ typedef struct ip_stage {
     int id;             /* position in ir->stages */
     imgpar_dtype dtype; /* as stored */
     int64_t dims[4];
-    ip_expr *body; /* MAP, HISTOGRAM (i32), REDUCE (acc_dtype) */
+    ip_expr *body; /* MAP, HISTOGRAM (i32), REDUCE (acc_dtype), BY_KEY (a list) */
     double lo, hi; /* range of the elements */
-    /* REDUCE, HISTOGRAM */
+    /* REDUCE, HISTOGRAM, BY_KEY */
     int64_t over[4];
     ip_reduce reduce;
     /* MIN of SELECT(test, place, identity): a number that rises with each element, below which no place of it and those
      * behind it is; else NULL */
     ip_expr *least_place;
     imgpar_dtype acc_dtype; /* U64 I64 F32 F64, or for MIN, MAX, CUSTOM the body's; SCAN: of state 0 */
-    ip_expr *init;          /* CUSTOM: the identity; SCAN */
+    ip_expr *init;          /* CUSTOM: the identity; SCAN; BY_KEY: what each result begins with, NULL: nothing */
+    int block;              /* BY_KEY: columns that have results of their own; 0: there are none */
+    ip_expr *keys;          /* BY_KEY: an argument, how many keys there are; others belong to none */
     ip_expr *combine;       /* CUSTOM: over ACC 0 and ACC 1; SCAN: NULL where the order is fixed */
     ip_expr *finish;        /* over ACC 0: the element, of the stage's dtype; SCAN: over all states */
     /* SCAN; body, init and combine are those of state 0 */
@@ -125,7 +129,7 @@ void *ip_ir_alloc(ip_ir *ir, size_t count, size_t size_bytes);
 /* A new stage at the end of the list; NULL (and ir->failed) without memory. Range starts as the dtype's. */
 ip_stage *ip_stage_new(ip_ir *ir, ip_stage_kind kind, imgpar_dtype dtype, const int64_t dims[4],
                        const imgpar_array *node);
-bool ip_stage_folds(const ip_stage *stage);      /* REDUCE, HISTOGRAM: all of `over` makes few elements */
+bool ip_stage_folds(const ip_stage *stage);      /* REDUCE, HISTOGRAM, BY_KEY: all of `over` makes few elements */
 ip_region ip_stage_shown(const ip_stage *stage); /* what of dims is the result, where it is one */
 /* Elements of a domain. */
 static inline double ip_dims_count(const int64_t dims[4])

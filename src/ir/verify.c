@@ -50,8 +50,16 @@ static bool scan_is_right(const ip_stage *s)
     return typed;
 }
 
+static bool by_key_is_right(const ip_stage *s)
+{
+    ip_expr *parts[2];
+    return ip_x_list(s->body, parts, 2) == 2 && parts[0]->dtype == s->acc_dtype && parts[1]->dtype == IMGPAR_I32 &&
+           s->keys && (!s->init || s->init->dtype == s->acc_dtype);
+}
+
 static bool body_dtype_right(const ip_stage *s)
 {
+    if (s->kind == IP_STAGE_BY_KEY) return by_key_is_right(s);
     if (s->kind == IP_STAGE_SCAN) return scan_is_right(s);
     if (s->kind == IP_STAGE_HISTOGRAM) return s->body->dtype == IMGPAR_I32;
     if (s->kind == IP_STAGE_REDUCE)

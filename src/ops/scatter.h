@@ -36,6 +36,9 @@ enum { IP_SCATTER_INDICES, IP_SCATTER_VALUES, IP_SCATTER_BASE }; /* inputs: i32;
  * where places, i32 in row-major order, tells; beyond the end it is not added. */
 ip_stage *ip_scatter_sum(struct ip_lower *l, const int64_t dims[4], ip_stage *places, ip_stage *values);
 
+/* What such stages are; compile/by_key.c makes folds of some. */
+extern const ip_opaque_kind ip_scatter_kind;
+
 imgpar_status ip_scatter_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
                                  void *user);
 

@@ -79,13 +79,13 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     return true;
 }
 
-static const ip_opaque_kind kind = { .name = "scatter",
-                                     .shader = "scatter",
-                                     .widen = ip_opaque_widen_all,
-                                     .reads = ip_opaque_read_all,
-                                     .scratch = scratch,
-                                     .step = step,
-                                     .compute = ip_scatter_compute };
+const ip_opaque_kind ip_scatter_kind = { .name = "scatter",
+                                         .shader = "scatter",
+                                         .widen = ip_opaque_widen_all,
+                                         .reads = ip_opaque_read_all,
+                                         .scratch = scratch,
+                                         .step = step,
+                                         .compute = ip_scatter_compute };
 
 /* What is added where, all of it stages. */
 typedef struct scattering {
@@ -130,7 +130,7 @@ static const char *defines_of(ip_scatter_fold fold, imgpar_dtype dtype)
 
 static ip_stage *scatter_stage(ip_lower *l, const scattering *s)
 {
-    ip_opaque o = { .kind = &kind,
+    ip_opaque o = { .kind = &ip_scatter_kind,
                     .defines = defines_of(s->fold, s->dtype),
                     .uses_f64 = s->dtype == IMGPAR_F64,
                     .dtype = s->dtype,

@@ -242,6 +242,17 @@ static int panels_of_strip(const ip_launching *l, int64_t columns)
     return (int)ip_max(ip_ceil_div(beside, ip_ceil_div(beside, each)), 1); /* as many of equal width */
 }
 
+/* Strips of whole blocks, where a fold has a table for each: compile/by_key.c, Note [Folds by keys]. */
+static void whole_blocks(ip_launching *l)
+{
+    int64_t block = 1;
+    for (int k = 0; k < l->kernel->n_outputs; k++)
+        block = ip_max(block, l->kernel->outputs[k]->block);
+    if (block == 1) return;
+    l->div.strip_columns = (int)(ip_ceil_div(l->div.strip_columns, block) * block);
+    if (!ip_kernel_walks_panels(l->kernel)) l->div.panel_columns = l->div.strip_columns;
+}
+
 static void divide_rows(ip_launching *l)
 {
     const ip_kernel *k = l->kernel;
@@ -274,6 +285,7 @@ static void divide_rows(ip_launching *l)
     }
     d->panel_columns = (int)(chunk > 0 ? chunk : 1);
     d->strip_columns = d->panel_columns * panels_of_strip(l, columns);
+    whole_blocks(l);
     d->items_x = (int)ip_ceil_div(columns, d->strip_columns);
     choose_streaming(l);
     for (int i = 0; i < k->n_scratch; i++)
@@ -302,9 +314,16 @@ static void divide_tiles(ip_launching *l)
 
 /* ---- scratch memory ----------------------------------------------------------------------- */
 
+static size_t bytes_by_key(const ip_launching *l, const ip_stage *s)
+{
+    const int64_t tables = s->block ? ip_ceil_div(l->div.strip_columns, s->block) : 1;
+    return (size_t)(tables * s->keys->i * ip_by_key_pitch(s)) * ip_dtype(s->acc_dtype)->size_bytes;
+}
+
 /* A fold's partial result of one work-item, or one work-group. */
 static size_t partial_bytes(const ip_launching *l, const ip_stage *s)
 {
+    if (s->kind == IP_STAGE_BY_KEY) return bytes_by_key(l, s);
     if (s->kind == IP_STAGE_HISTOGRAM)
         return (size_t)(s->dims[1] * ip_histogram_pitch(l->kernel, s) * ip_histogram_tables(l->kernel, s)) * 4;
     return 2 * (size_t)ip_dtype(s->acc_dtype)->size_bytes;

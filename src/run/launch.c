@@ -313,8 +313,8 @@ static imgpar_status launch_finish(ip_launching *l, ip_error *err)
     size_t elements = 1;
     for (int i = 0; i < l->kernel->n_outputs; i++) {
         const ip_stage *s = l->kernel->outputs[i];
-        if (s->kind == IP_STAGE_HISTOGRAM && (size_t)(s->dims[1] * s->dims[2]) > elements)
-            elements = (size_t)(s->dims[1] * s->dims[2]);
+        if (s->kind != IP_STAGE_MAP && (size_t)ip_dims_count(s->dims) > elements)
+            elements = (size_t)ip_dims_count(s->dims);
     }
     const ip_tiling *t = &l->kernel->tiling;
     size_t group = l->kernel->schedule == IP_SCHEDULE_TILES ? (size_t)(t->group_width * t->group_height) : 1;

@@ -26,9 +26,8 @@ static void put_long(int *cell, int64_t value) { memcpy(cell, &value, sizeof val
 
 static const int64_t *dims_of_slot(const ip_slot *s)
 {
-    if (s->stage->kind == IP_STAGE_REDUCE || (s->stage->kind == IP_STAGE_HISTOGRAM && s->index < 2))
-        return s->stage->over;
-    return s->stage->dims;
+    const bool is_of_bins = s->stage->kind == IP_STAGE_HISTOGRAM && s->index > 1;
+    return is_of_bins ? s->stage->dims : ip_stage_domain(s->stage);
 }
 
 static size_t table_cells(const ip_stage *table)

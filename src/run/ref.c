@@ -323,6 +323,7 @@ static imgpar_status run_stage(ip_ir *ir, const ip_stage *stage, const ordering 
     case IP_STAGE_SCAN: st = ip_ref_scan(ir, stage, memory, progress, out, err); break;
     case IP_STAGE_TABLE: memcpy(out, stage->table, size_bytes); break;
     case IP_STAGE_OPAQUE: st = run_opaque(stage, memory, progress, out, err); break;
+    case IP_STAGE_BY_KEY: /* the compiler alone makes these */
     case IP_STAGE_SOURCE: break;
     }
     if (st) {
