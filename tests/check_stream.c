@@ -565,7 +565,7 @@ START_TEST(a_folder_that_is_not_there_is_told_as_of_what_is_small)
     static const char *const texts[] = { "cast(make(64, 64, x), u8)", "cast(" PICTURE ", u8)" };
     imgpar_array *a = picture_of(texts[_i]);
     ck_assert_int_eq(imgpar_save(a, "/nodir/a.png", NULL), IMGPAR_E_IO);
-    ck_assert_str_eq(imgpar_array_message(a), "save: /nodir/a.png: No such file or directory");
+    ck_assert_str_eq(imgpar_array_message(a), "save: /nodir/a.png: there is no folder /nodir");
     imgpar_array_release(a);
 }
 END_TEST
