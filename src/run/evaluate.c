@@ -396,6 +396,7 @@ static imgpar_status compile(imgpar_context *ctx, ip_device *device, const ip_re
     options.keep_stages = q->use_ref;
     options.totals = q->totals;
     options.spills = q->spills;
+    options.look = q->look;
     options.is_step = q->step != NULL;
     options.steps = q->step ? q->step->times : 1;
     options.placeholders = q->step ? q->step->placeholders : NULL;

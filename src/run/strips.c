@@ -479,13 +479,39 @@ static imgpar_status run_to_values(evaluation *e, const ip_request *q, ip_value 
     return run_what_did_not_fit(e, q, values, err);
 }
 
+/* What reads folds of sources too large to be held: streamed, or folded in parts, behind looks at them. */
+static imgpar_status run_looks(evaluation *e, const ip_request *q, ip_value **values, bool *is_done, ip_error *err)
+{
+    evaluation *rest = NULL;
+    ip_request of_rest = *q;
+    of_rest.look = IP_LOOK_LAST;
+    ip_evaluation_want(e, 0, 1);
+    if (ip_evaluation_holds_little(e) || needed_elements(e) >= 0) return IMGPAR_OK;
+    imgpar_status st = ip_evaluation_plan_rest(e, q, &rest, err);
+    if (st || !rest) return st;
+    ip_evaluation_want(rest, 0, 1);
+    const int64_t rows = q->taker ? streamed_rows(rest) : 0;
+    *is_done = !q->taker && folds_in_parts(rest);
+    if (rows > 0 || *is_done) st = ip_evaluation_look(rest, q, err);
+    if (!st && *is_done) st = ip_evaluation_run_folds(rest, &of_rest, values, err);
+    if (!st && rows > 0) st = run_streamed(rest, q->taker, rows, err);
+    *is_done |= q->taker && q->taker->has_begun;
+    st = ip_evaluation_end_windows(rest, st, err);
+    ip_evaluation_free(rest);
+    return st;
+}
+
 static imgpar_status run(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
 {
     imgpar_status st = IMGPAR_OK;
+    bool is_done = false;
     ip_evaluation_want(e, 0, 1);
     const int64_t rows = !q->taker ? 0 : q->taker->has_begun ? q->taker->strip_rows : streamed_rows(e);
-    if (rows > 0) st = run_streamed(e, q->taker, rows, err);
-    return st || (rows > 0 && q->taker->has_begun) ? st : run_to_values(e, q, values, err);
+    if (rows > 0)
+        st = run_streamed(e, q->taker, rows, err);
+    else if (q->look == 0)
+        st = run_looks(e, q, values, &is_done, err);
+    return st || is_done || (rows > 0 && q->taker->has_begun) ? st : run_to_values(e, q, values, err);
 }
 
 imgpar_status ip_evaluation_explain_memory(imgpar_context *ctx, const ip_request *q, ip_str *out, ip_error *err)
