@@ -667,6 +667,9 @@ static void set_up(void)
 
 static void tear_down(void)
 {
+    ip_decoded_trim(&ctx->decoded);
+    if (ctx->device) ip_device_trim(ctx->device);
+    ck_assert_uint_eq(atomic_load(&ctx->host->held_bytes), 0);
     imgpar_context_release(ctx);
     unlink(path);
     rmdir(folder);

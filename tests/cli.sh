@@ -327,6 +327,13 @@ status=0
 expect "two PNGs are not silently one" "$status $(head -n 1 err)" \
     "1 imgpar-run: -e:1:6: standard input: more PNGs follow the first one; PNM and Y4M may have several frames"
 rm pngs
+expect_run "a picture" 0 "" "" -e 'cast(make(4000, 3000, x % 200), u8)' -o big.jpg
+expect_run "--mem-limit of what streams" 0 "" "" --mem-limit=20M -e '$1' big.jpg -o big2.jpg
+expect_run "--mem-limit of what is held" 1 "" \
+    "imgpar-run: big.jpg: has to be held whole, which takes 11719 kB; 8192 kB are left of the limit on host memory" \
+    --mem-limit=8M -e 'sort($1, axis=0)' big.jpg -o never.png
+[ ! -f never.png ] || fail "--mem-limit writes what does not fit"
+rm big.jpg big2.jpg
 expect_run "--mem-limit without a number" 2 "" \
     "imgpar-run: --mem-limit=much: a number of bytes is expected, or one with K, M or G" \
     --mem-limit=much -e 'make(4, 4, x)' -o b.png

@@ -518,6 +518,8 @@ imgpar_status ip_file_writer_new(const char *path, ip_file_writer **out, ip_erro
     return st;
 }
 
+bool ip_file_writer_gathers(const ip_file_writer *w) { return !w->is_replaced; }
+
 imgpar_status ip_file_writer_put(ip_file_writer *w, const void *bytes, size_t n, ip_error *err)
 {
     if (w->is_replaced) return write_all(w->t.fd, target_of(w), bytes, n, NULL, err);

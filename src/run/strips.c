@@ -404,8 +404,9 @@ static imgpar_status run_streamed(evaluation *e, ip_row_taker *t, int64_t strip_
     const ip_region all = ip_stage_shown(s);
     imgpar_status st = IMGPAR_OK;
     t->strip_rows = strip_rows;
-    if (!t->has_begun) st = t->begin(t->user, all.y1 - all.y0, (size_t)ip_stage_row_bytes(s), strip_rows, err);
-    if (!st && t->has_begun) st = open_windows(e, &all, strip_rows, err);
+    st = open_windows(e, &all, strip_rows, err); /* what does not fit here may, alone, as long as nothing has begun */
+    if (!st && !t->has_begun) st = t->begin(t->user, all.y1 - all.y0, (size_t)ip_stage_row_bytes(s), strip_rows, err);
+    if (!st && !t->has_begun) ip_evaluation_drop_windows(e);
     return st || !t->has_begun ? st : run_streamed_strips(e, t, &all, strip_rows, err);
 }
 
@@ -414,16 +415,20 @@ static imgpar_status run_streamed(evaluation *e, ip_row_taker *t, int64_t strip_
 static imgpar_status run_strips_to_host(evaluation *e, ip_value **values, ip_error *err)
 {
     const ip_stage *s = e->plan->outputs[0];
-    void *host = ip_alloc((size_t)ip_stage_bytes(s));
-    if (!host) return ip_fail_memory_for(err, s->node->op->info.name, (uint64_t)ip_stage_bytes(s));
+    const size_t n = (size_t)ip_stage_bytes(s);
+    imgpar_status st = ip_context_take_host(e->ctx, n, s->node->op->info.name, err);
+    if (st) return st;
+    void *host = ip_alloc(n);
+    if (!host) st = ip_fail_memory_for(err, s->node->op->info.name, n);
     e->hosts = &host;
-    imgpar_status st = run_strips(e, e->wanted[0].y0, e->wanted[0].y1, err);
+    if (!st) st = run_strips(e, e->wanted[0].y0, e->wanted[0].y1, err);
     e->hosts = NULL;
     if (st) {
         ip_free(host);
+        ip_account_give(e->ctx->host, n);
         return st;
     }
-    values[0] = ip_value_of_host(host, (size_t)ip_stage_bytes(s));
+    values[0] = ip_value_of_counted(host, n, e->ctx->host);
     return values[0] ? IMGPAR_OK : ip_fail_memory(err, "keeping a result");
 }
 
