@@ -487,16 +487,25 @@ static imgpar_status find_target(ip_file_writer *w, ip_error *err)
     return IMGPAR_OK;
 }
 
+/* The folder that path stands in, or will; new. NULL: without memory, or path is a link to what is not there. */
+static char *folder_of(const char *path)
+{
+    struct stat link;
+    const char *slash = strrchr(path, '/');
+    if (lstat(path, &link) == 0 && S_ISLNK(link.st_mode)) return NULL;
+    char *folder = ip_strdup(slash ? path : ".");
+    if (folder && slash) folder[slash + 1 - path] = '\0';
+    return folder;
+}
+
 /* errno says why no file can be made beside path. */
 static imgpar_status fail_making(ip_error *err, const char *path)
 {
     const int code = errno;
-    const char *slash = strrchr(path, '/');
     struct stat info;
-    char *folder = code == ENOENT && slash && slash > path ? ip_strdup(path) : NULL;
-    if (folder) folder[slash - path] = '\0';
+    char *folder = code == ENOENT ? folder_of(path) : NULL;
     const bool is_missing = folder && stat(folder, &info) != 0 && errno == ENOENT;
-    if (is_missing) ip_fail(err, IMGPAR_E_IO, "%s: there is no folder %s", path, folder);
+    if (is_missing) ip_fail(err, IMGPAR_E_IO, "%s: there is no folder %.*s", path, (int)strlen(folder) - 1, folder);
     ip_free(folder);
     errno = code;
     return is_missing ? IMGPAR_E_IO : fail_errno(err, path);
@@ -567,17 +576,6 @@ void ip_file_writer_free(ip_file_writer *w)
 }
 
 enum { LITTLE = 1 << 20 }; /* bytes for which no disk is asked */
-
-/* The folder that path stands in, or will; new. NULL: without memory, or path is a link to what is not there. */
-static char *folder_of(const char *path)
-{
-    struct stat link;
-    const char *slash = strrchr(path, '/');
-    if (lstat(path, &link) == 0 && S_ISLNK(link.st_mode)) return NULL;
-    char *folder = ip_strdup(slash ? path : ".");
-    if (folder && slash) folder[slash + 1 - path] = '\0';
-    return folder;
-}
 
 imgpar_status ip_io_check_room(const char *path, double bytes, ip_error *err)
 {
