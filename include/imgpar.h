@@ -70,7 +70,7 @@ typedef enum imgpar_status {
     IMGPAR_E_CORRUPT,       /* a file or blob is damaged or not what it claims */
     IMGPAR_E_LIMIT,         /* a limit on pixels, memory or work was reached */
     IMGPAR_E_HOST_MEMORY,   /* malloc failed */
-    IMGPAR_E_DEVICE_MEMORY, /* the device has no room left */
+    IMGPAR_E_DEVICE_MEMORY, /* the device has no room left, or a limit on memory was reached */
     IMGPAR_E_NO_DEVICE,     /* no OpenCL device fits the selection */
     IMGPAR_E_COMPILE,       /* the device's compiler refused a kernel */
     IMGPAR_E_DEVICE_LOST,   /* an OpenCL call failed while running, or the context is one from before a fork() */
@@ -243,8 +243,13 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * of imgpar_open_memory() always, all of them), "mem_limit"
  * (bytes on each device, suffixes K M G; 0: 3/4 of its memory, on CPUs at most half of
  * the host's; on ref, half of the host's; what does not fit is computed in pieces, with
- * what is between them in host memory, and else by the interpreter), "keep" (bytes that
- * values may take, 0 unless it is set, which imgpar_array_read(), imgpar_save() and
+ * what is between them in host memory, and else by the interpreter), "host_limit" (bytes
+ * of host memory for pixels, suffixes K M G; 0: there is no limit: for decoded pictures,
+ * rows on their way from and into files, results, what is between kernels, and what a CPU
+ * takes as a device; what can be computed row by row is, and what has to be held whole,
+ * as for a sort, is IMGPAR_E_DEVICE_MEMORY where it is larger; programs, encoded files and
+ * the caller's own memory do not count), "keep" (bytes that values may take, 0
+ * unless it is set, which imgpar_array_read(), imgpar_save() and
  * imgpar_encode() keep with their arrays as imgpar_eval() does, so that what is asked for
  * again is not computed again; the oldest ones go), "placement" (which of several devices
  * works: auto, by measured speed; a device's number, from 0; or weights such as

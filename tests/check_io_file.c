@@ -242,7 +242,7 @@ START_TEST(what_cannot_be_written_is_told)
     } cases[] = {
         { "/dev/full", "/dev/full: No space left on device" },
         { "/tmp", "/tmp: Is a directory" },
-        { "/nowhere/x.png", "/nowhere/x.png: No such file or directory" },
+        { "/nowhere/x.png", "/nowhere/x.png: there is no folder /nowhere" },
         { "/dev/null/x.png", "/dev/null/x.png: Not a directory" },
         { "/proc/x.png", NULL },
     };

@@ -586,6 +586,80 @@ START_TEST(any_call_may_fail_kernel_by_kernel)
     }
     ip_device_trim(ctx->device);
     ck_assert_uint_eq(counted().device_bytes, 0);
+    ck_assert_uint_eq(atomic_load(&ctx->host->held_bytes), 0);
+}
+END_TEST
+
+/* ---- the host's memory ------------------------------------------------------------------------- */
+
+static uint64_t host_bytes(void)
+{
+    ip_decoded_trim(&ctx->decoded);
+    if (ctx->device) ip_device_trim(ctx->device);
+    return atomic_load(&ctx->host->held_bytes);
+}
+
+static const struct {
+    const char *text;
+    bool fits;
+} of_file[] = {
+    { "blur($1, 2)", true },         { "255 * ($1 > mean($1))", true },         { "mean($1)", true },
+    { "flip($1, \"y\")", true },     { "crop($1, 100, 2000, 300, 200)", true }, { "sort($1, axis=0)", false },
+    { "cumsum($1, axis=0)", false },
+};
+
+/* A picture of 36 MB within 24. */
+START_TEST(a_limit_on_host_memory_holds)
+{
+    char in[] = "/tmp/imgpar-memory-XXXXXX", out[] = "/tmp/imgpar-memory-XXXXXX";
+    const imgpar_options as_jpeg = { .struct_size = sizeof as_jpeg, .format = "jpeg" },
+                         as_npy = { .struct_size = sizeof as_npy, .format = "npy" };
+    close(mkstemp(in));
+    close(mkstemp(out));
+    unlink(out);
+    imgpar_array *made = imgpar_apply(ctx, "cast(make(4000, 3000, (x + y) % 200, channels=3), u8)", NULL, 0);
+    ck_assert_msg(!imgpar_save(made, in, &as_jpeg), "%s", imgpar_array_message(made));
+    imgpar_array_release(made);
+    ck_assert_uint_eq(host_bytes(), 0);
+    ck_assert_int_eq(imgpar_context_set(ctx, "host_limit", "24M"), IMGPAR_OK);
+    imgpar_array *file = imgpar_open(ctx, in), *a = imgpar_apply(ctx, of_file[_i].text, &file, 1);
+    const imgpar_status st = imgpar_save(a, out, &as_npy);
+    if (ctx->device) ck_assert_msg((st == IMGPAR_OK) == of_file[_i].fits, "%s", imgpar_array_message(a));
+    if (st) {
+        ck_assert_int_eq(st, ctx->device ? IMGPAR_E_DEVICE_MEMORY : st);
+        ck_assert_ptr_nonnull(strstr(imgpar_array_message(a), "has to be held whole, which takes 35157 kB; "));
+        ck_assert_ptr_nonnull(strstr(imgpar_array_message(a), " kB are left of the limit on host memory"));
+    }
+    ck_assert_int_eq(access(out, F_OK) == 0, st == IMGPAR_OK);
+    imgpar_array_release(a);
+    imgpar_array_release(file);
+    ck_assert_uint_eq(host_bytes(), 0);
+    unlink(in);
+    unlink(out);
+}
+END_TEST
+
+START_TEST(an_account_gives_no_more_than_its_limit)
+{
+    ip_account *a = ip_account_new();
+    ck_assert(!ip_account_is_limited(a));
+    ck_assert_uint_eq(ip_account_left(a), UINT64_MAX);
+    ck_assert(ip_account_take(a, 100));
+    ip_account_limit(a, 150);
+    ck_assert(ip_account_is_limited(a));
+    ck_assert_uint_eq(ip_account_left(a), 50);
+    ck_assert(!ip_account_take(a, 51));
+    ck_assert(ip_account_take(a, 50));
+    ck_assert(!ip_account_take(a, UINT64_MAX));
+    ip_account_add(a, 10); /* is there already */
+    ck_assert_uint_eq(ip_account_left(a), 0);
+    ip_account_limit(a, 20);
+    ck_assert(!ip_account_take(a, 0));
+    ip_account_give(a, 150);
+    ck_assert_uint_eq(ip_account_left(a), 10);
+    ip_account_release(ip_account_retain(a));
+    ip_account_release(a);
+    ck_assert(ip_account_take(NULL, UINT64_MAX));
 }
 END_TEST
 
@@ -616,6 +690,8 @@ int main(void)
     Suite *suite = suite_create("memory");
     TCase *c = tcase_create("memory");
     tcase_set_timeout(c, 300);
+    tcase_add_test(c, an_account_gives_no_more_than_its_limit);
+    tcase_add_loop_test(c, a_limit_on_host_memory_holds, 0, sizeof of_file / sizeof *of_file);
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_loop_test(c, what_does_not_fit_is_the_same, 0, N_ROWS);
     tcase_add_loop_test(c, what_does_not_fit_is_right, 0, 2);

@@ -51,7 +51,7 @@ static const struct {
       "png(): image > crop > invert: crop: x=0 and width=9 reach beyond the width 4" },
     { "SELECT apply('blurr($1, 2)', " GRAY ")", "apply(): 1:1: unknown operation blurr (near: blur)\nblurr($1, 2)\n^" },
     { "SELECT png(" GRAY ", 'foo=7')", "png(): unknown setting foo; there are bits, level, metadata, range" },
-    { "SELECT save(" GRAY ", '/nonexistent/x.png')", "save(): /nonexistent/x.png: No such file or directory" },
+    { "SELECT save(" GRAY ", '/nonexistent/x.png')", "save(): /nonexistent/x.png: there is no folder /nonexistent" },
     { "SELECT img_setting('schedule', 'best')",
       "img_setting(): schedule=best: one of auto|rows|tiles|texture|pixels|ref is expected" },
     { "SELECT png(lazy('a.png'))", "png(): a text, not an image (readfile() and img_files() read files)" },

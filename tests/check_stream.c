@@ -217,6 +217,49 @@ START_TEST(results_of_files_that_are_read_by_rows_are_those_of_the_whole)
 }
 END_TEST
 
+/* ---- looks ------------------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *text;
+    int decodes; /* of $1, a JPEG */
+} looks[] = {
+    { "255 * ($1 > mean($1))", 2 },
+    { "255 * (blur($1, 2) > mean($1))", 2 },
+    { "normalize($1)", 2 },
+    { "equalize($1)", 2 },
+    { "abs($1 - mean($1)) < stddev($1)", 3 },
+    { "$1 - minval(abs(cast($1, i32) - mean($1)))", 3 },
+    { "select($1 > 100, $1 - minval($1), maxval($1) - $1)", 2 },
+    { "sort($1, axis=0) > mean($1)", 1 }, /* held, as a sort has to */
+    { "$1 > mean(sort($1, axis=0))", 1 },
+};
+
+/* Nothing is held of a file of which folds are read: it is decoded again. */
+START_TEST(folds_of_what_is_too_large_to_be_held_are_looked_for_first)
+{
+    imgpar_options options = { .struct_size = sizeof options, .format = "npy" };
+    size_t n_whole, n;
+    void *whole;
+    make_files();
+    imgpar_array *a = of_files(looks[_i].text);
+    ck_assert_msg(!imgpar_encode(a, &options, &whole, &n_whole), "%s", imgpar_array_message(a));
+    imgpar_array_release(a);
+    imgpar_context_release(ctx); /* which remembers pixels */
+    ck_assert_int_eq(imgpar_context_new(NULL, &ctx), IMGPAR_OK);
+    ctx->decoded.max_bytes = 1 << 20;
+    a = of_files(looks[_i].text);
+    ck_assert_msg(!imgpar_save(a, path, &options), "%s", imgpar_array_message(a));
+    imgpar_array_release(a);
+    if (ctx->device) ck_assert_int_eq(atomic_load(&ctx->decodes), looks[_i].decodes);
+    void *bytes = file_bytes(path, &n);
+    ck_assert_uint_eq(n, n_whole);
+    ck_assert_mem_eq(bytes, whole, n);
+    free(bytes);
+    imgpar_free(whole);
+    remove_files();
+}
+END_TEST
+
 static void add_warning(void *user, const char *text) { strncat(user, text, 200); }
 
 /* Half of a file: as an evaluation of the whole has it, for each fail_on. */
@@ -263,9 +306,11 @@ START_TEST(every_failure_with_a_source_by_rows_leaves_no_file)
     const ip_fault_kind kinds[] = { IP_FAULT_ALLOC, IP_FAULT_FILE };
     imgpar_options options = { .struct_size = sizeof options, .format = "pnm" };
     bool is_done = false;
+    static const char *const texts[] = { "invert($1)", "invert($2)", "255 * ($1 > mean($1))" };
     make_files();
+    if (_i / 2 == 2) ctx->decoded.max_bytes = 1 << 20; /* it is looked at twice */
     for (unsigned long nth = 1; !is_done; nth += 1 + nth / 12) {
-        imgpar_array *a = of_files(_i / 2 ? "invert($2)" : "invert($1)");
+        imgpar_array *a = of_files(texts[_i / 2]);
         ip_fault_set(kinds[_i % 2], nth);
         const imgpar_status st = imgpar_save(a, path, &options);
         is_done = ip_fault_seen(kinds[_i % 2]) < nth;
@@ -308,7 +353,11 @@ START_TEST(a_crop_of_a_huge_picture_reads_its_rows)
     ck_assert_msg(!imgpar_array_read(a, &sum, sizeof sum), "%s", imgpar_array_message(a));
     ck_assert_uint_eq(sum, 255 * SIDE);
     imgpar_array_release(a);
-    a = imgpar_apply(ctx, "maxval($1 > mean($1))", &in, 1);       /* which has to see it twice */
+    a = imgpar_apply(ctx, "sum($1 > mean($1))", &in, 1); /* sees it twice */
+    ck_assert_msg(!imgpar_array_read(a, &sum, sizeof sum), "%s", imgpar_array_message(a));
+    ck_assert_uint_eq(sum, SIDE);
+    imgpar_array_release(a);
+    a = imgpar_apply(ctx, "transpose(sort($1, axis=0))", &in, 1); /* which has to see all of it at once */
     ck_assert_int_eq(imgpar_array_eval(a, NULL), IMGPAR_E_LIMIT); /* of pixels that are held */
     ck_assert_ptr_nonnull(strstr(imgpar_array_message(a), "20000 x 20000 pixels are above the limit of 268435456"));
     imgpar_array_release(a);
@@ -565,7 +614,7 @@ START_TEST(a_folder_that_is_not_there_is_told_as_of_what_is_small)
     static const char *const texts[] = { "cast(make(64, 64, x), u8)", "cast(" PICTURE ", u8)" };
     imgpar_array *a = picture_of(texts[_i]);
     ck_assert_int_eq(imgpar_save(a, "/nodir/a.png", NULL), IMGPAR_E_IO);
-    ck_assert_str_eq(imgpar_array_message(a), "save: /nodir/a.png: No such file or directory");
+    ck_assert_str_eq(imgpar_array_message(a), "save: /nodir/a.png: there is no folder /nodir");
     imgpar_array_release(a);
 }
 END_TEST
@@ -618,6 +667,9 @@ static void set_up(void)
 
 static void tear_down(void)
 {
+    ip_decoded_trim(&ctx->decoded);
+    if (ctx->device) ip_device_trim(ctx->device);
+    ck_assert_uint_eq(atomic_load(&ctx->host->held_bytes), 0);
     imgpar_context_release(ctx);
     unlink(path);
     rmdir(folder);
@@ -632,8 +684,9 @@ int main(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_loop_test(tc, a_result_that_streams_is_the_file_of_the_whole, 0, N(saved));
     tcase_add_loop_test(tc, results_of_files_that_are_read_by_rows_are_those_of_the_whole, 0, N(of_sources));
+    tcase_add_loop_test(tc, folds_of_what_is_too_large_to_be_held_are_looked_for_first, 0, N(looks));
     tcase_add_loop_test(tc, damage_in_the_middle_is_what_it_is_to_the_whole, 0, 4 * N(files));
-    tcase_add_loop_test(tc, every_failure_with_a_source_by_rows_leaves_no_file, 0, 4);
+    tcase_add_loop_test(tc, every_failure_with_a_source_by_rows_leaves_no_file, 0, 6);
     tcase_add_test(tc, a_crop_of_a_huge_picture_reads_its_rows);
     tcase_add_test(tc, a_window_goes_back_while_rows_are_decoded);
     tcase_add_loop_test(tc, every_failure_of_a_window_that_goes_back_is_told, 0, 2);

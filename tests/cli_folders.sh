@@ -258,8 +258,12 @@ for file in k/*.npy; do
 done
 expect "and nothing half is left" "$(find k -name '.imgpar*')" ""
 { "$imgpar_run" --format=pnm -e "resize(\$1, 999, 999)" in/a.png -o - 2> err.txt || echo $? > code; } | :
-expect "a closed pipe: status" "$(cat code)" 1
-expect "a closed pipe" "$(cat err.txt)" "imgpar-run: in/a.png: save: standard output: Broken pipe"
+expect "a closed pipe ends it as it ends others: status" "$(cat code)" 141
+expect "a closed pipe ends it as it ends others" "$(cat err.txt)" ""
+{ trap '' PIPE; "$imgpar_run" --format=pnm -e "resize(\$1, 999, 999)" in/a.png -o - 2> err.txt || echo $? > code; } | :
+expect "a closed pipe, where SIGPIPE is ignored: status" "$(cat code)" 1
+expect "a closed pipe, where SIGPIPE is ignored" "$(cat err.txt)" \
+    "imgpar-run: in/a.png: save: standard output: Broken pipe"
 
 # ---- --skip-existing ---------------------------------------------------------------------------------------
 

@@ -288,7 +288,7 @@ expect_run "comments within and between pictures" 0 "10|394|" ""
 { status=0; "$imgpar_run" -e 'invert($1)' - -o - < many.pgm 2> err.txt || status=$?; echo "$status" > code; } | head -c 20 > /dev/null
 case $(cat code) in
 0) ;; # all fitted into the pipe
-*) expect "a closed pipe" "$(sed 's/frame [0-9]*/frame N/' err.txt)" "imgpar-run: standard input: frame N: save: standard output: Broken pipe" ;;
+*) expect "a closed pipe" "$(cat code) $(cat err.txt)" "141 " ;;
 esac
 if [ -w /dev/full ]; then
     status=0

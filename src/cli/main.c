@@ -25,5 +25,6 @@ int main(int argc, char **argv)
     }
     status = close_stdout(status);
     if (status == EXIT_FAILED && signals_seen()) signals_raise();
+    if (status == EXIT_FAILED && stdout_has_no_reader()) signals_raise_pipe();
     return status;
 }

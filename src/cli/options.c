@@ -87,7 +87,7 @@ static const row rows[] = {
     { OPT_TIER, "tier", required_argument, "=NAME", WORD(tier), "auto|interpret|kernels",
       "who computes what is not compiled yet: auto, interpret (starts no process) or kernels" },
     { OPT_MEM_LIMIT, "mem-limit", required_argument, "=BYTES", WORD(mem_limit), NULL,
-      "memory taken on each device at most: 500000000, 512M, 2G" },
+      "memory for pixels at most, of the host and of each device: 500000000, 512M, 2G" },
     { OPT_MAX_PIXELS, "max-pixels", required_argument, "=N", WORD(max_pixels), NULL,
       "pixels of a file that are held at once at most: 300000000, 1G (256M)" },
     { OPT_NO_FUSE, "no-fuse", no_argument, "", 0, NULL, "a kernel for every operation" },

@@ -2,8 +2,10 @@
 /* The first error of stdout is remembered with its reason, which is gone by the end. */
 #include "output.h"
 #include "options.h"
+#include "signals.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 static int stdout_error;
+static bool has_no_reader; /* of stdout: what failed was not told */
 
 static void flush_stdout(void)
 {
@@ -35,10 +38,28 @@ void tell(const char *line)
     fprintf(stderr, "%s\n", line);
 }
 
+/* Whether a message tells that nobody reads standard output any more: head, say, has enough. Other commands end by
+ * SIGPIPE then, and say nothing. */
+static bool is_of_closed_pipe(const char *format, va_list args)
+{
+    static const char why[] = "Broken pipe";
+    char text[2000];
+    struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+    if (!signals_end_by_pipe() || poll(&out, 1, 0) != 1 || !(out.revents & (POLLERR | POLLHUP))) return false;
+    const int n = vsnprintf(text, sizeof text, format, args);
+    const size_t n_why = sizeof why - 1;
+    return n >= (int)n_why && n < (int)sizeof text && strcmp(text + n - n_why, why) == 0;
+}
+
 void complain(const char *format, ...)
 {
     va_list args;
     flush_stdout();
+    va_start(args, format);
+    const bool is_quiet = is_of_closed_pipe(format, args);
+    va_end(args);
+    has_no_reader |= is_quiet;
+    if (is_quiet) return;
     show_status("");
     fputs("imgpar-run: ", stderr);
     va_start(args, format);
@@ -120,7 +141,9 @@ int close_stdout(int status)
 {
     flush_stdout();
     if (!stdout_error && ferror(stdout)) stdout_error = EIO;
-    if (!stdout_error || status != EXIT_DONE) return status;                            /* one error, one line */
-    if (stdout_error != EPIPE) complain("standard output: %s", strerror(stdout_error)); /* head has enough */
+    if (!stdout_error || status != EXIT_DONE) return status; /* one error, one line */
+    complain("standard output: %s", strerror(stdout_error));
     return EXIT_FAILED;
 }
+
+bool stdout_has_no_reader(void) { return has_no_reader; }

@@ -28,5 +28,7 @@ int explain_arrays(imgpar_array *const *arrays, size_t n, const char *format);
 /* At the end: has everything printed arrived? Else fails, and complains of a full disk, but not of a closed pipe.
  * Returns status. */
 int close_stdout(int status);
+/* Whether that is why something failed, about which nothing was said. */
+bool stdout_has_no_reader(void);
 
 #endif

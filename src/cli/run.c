@@ -378,6 +378,13 @@ static imgpar_status set_tier(const options *o, imgpar_context *ctx)
     return from_environment && *from_environment ? IMGPAR_OK : imgpar_context_set(ctx, "tier", "auto");
 }
 
+/* Of each device, and of the host with what a CPU takes as a device. */
+static imgpar_status set_memory(const options *o, imgpar_context *ctx)
+{
+    const imgpar_status st = imgpar_context_set(ctx, "mem_limit", o->mem_limit);
+    return st ? st : imgpar_context_set(ctx, "host_limit", o->mem_limit);
+}
+
 static int open_context(const options *o, imgpar_context **ctx)
 {
     imgpar_status st = imgpar_context_new(o->device, ctx);
@@ -392,7 +399,7 @@ static int open_context(const options *o, imgpar_context **ctx)
     if (!st && o->no_fuse) st = imgpar_context_set(*ctx, "fuse", "0");
     if (st) complain("--schedule: %s", imgpar_status_name(st));
     if (!st && (st = set_tier(o, *ctx))) complain("--tier: %s", imgpar_status_name(st));
-    if (!st && o->mem_limit && (st = imgpar_context_set(*ctx, "mem_limit", o->mem_limit))) {
+    if (!st && o->mem_limit && (st = set_memory(o, *ctx))) {
         complain("--mem-limit=%s: %s", o->mem_limit, imgpar_setting_expected("mem_limit"));
         return EXIT_USAGE;
     }

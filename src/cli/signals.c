@@ -9,6 +9,8 @@
 static atomic_int seen; /* the number of the first signal, or 0 */
 static atomic_bool is_polled;
 
+static bool ends_by_pipe;
+
 static void end_by(int number)
 {
     signal(number, SIG_DFL);
@@ -32,8 +34,12 @@ void signals_catch(void)
         if (sigaction(numbers[k], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(numbers[k], &noting, NULL);
     }
-    signal(SIGPIPE, SIG_IGN);
+    ends_by_pipe = signal(SIGPIPE, SIG_IGN) == SIG_DFL;
 }
+
+bool signals_end_by_pipe(void) { return ends_by_pipe; }
+
+void signals_raise_pipe(void) { end_by(SIGPIPE); }
 
 int signals_poll(void *user, double done)
 {

@@ -9,6 +9,11 @@
 
 #include <stdbool.h>
 
+/* Whether a write to a pipe that nobody reads ends the process, as it ends others: SIGPIPE was not ignored by who
+ * started it. */
+bool signals_end_by_pipe(void);
+/* Ends the process by SIGPIPE. */
+void signals_raise_pipe(void);
 /* Notices SIGINT, SIGTERM and SIGHUP from now on, but those that are ignored (nohup); ignores SIGPIPE. */
 void signals_catch(void);
 /* Has one been seen? An imgpar_options.poll; from its first call on signals are noted. */

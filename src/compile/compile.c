@@ -57,6 +57,7 @@ static imgpar_status pass_lower(ip_plan *plan, const ip_compile_options *options
     plan->ir->keeps_promises = options->promises != 0;
     imgpar_status st = ip_pass_lower(plan, options, arrays, n, err);
     if (!st && options->promises) st = ip_pass_promises(plan, options, err);
+    if (!st && options->look) st = ip_pass_looks(plan, options, err);
     for (int k = 0; !st && options->totals && k < plan->n_outputs; k++)
         store_total(plan->ir, plan->outputs[k]);
     if (!st && options->spills) part_totals(plan->ir);

@@ -8,6 +8,8 @@
 /* nodes -> stages: equal nodes merged, every node lowered by its row; steps of a loop, one after the other */
 imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
                             ip_error *err);
+/* folds apart from what reads them (looks.c) */
+imgpar_status ip_pass_looks(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* several reads of every n-th row and column of a stage: as reads of one stage of these (levels.c) */
 imgpar_status ip_pass_levels(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* whether it is every n-th row or column of a computed stage, and nothing else */

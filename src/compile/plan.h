@@ -11,6 +11,8 @@
 #include "graph/choices.h"
 #include "ir/stage.h"
 
+#include <limits.h>
+
 typedef enum ip_schedule {
     IP_SCHEDULE_AUTO,
     IP_SCHEDULE_ROWS,
@@ -320,6 +322,7 @@ typedef struct ip_plan {
     int n_nodes;        /* distinct graph nodes */
     ip_stage **outputs; /* for each requested array its stage */
     int n_outputs;
+    int n_looks, n_folds;       /* of plans of looks: how many looks the folds take, and how many folds others read */
     const ip_promise *promises; /* by element of the one result, where promises are checked; in the ir's arena */
     imgpar_array **held;        /* edges to the graph below, so that stages may borrow nodes */
     int n_held;
@@ -348,6 +351,8 @@ typedef struct ip_tuning {
 } ip_tuning;
 enum { IP_MAX_STAGES = 32 };
 
+enum { IP_LOOK_LAST = INT_MAX };
+
 typedef struct ip_compile_options {
     bool is_cpu; /* the device suits the rows schedule, else tiles */
     ip_target target;
@@ -372,6 +377,7 @@ typedef struct ip_compile_options {
     unsigned promises;
     int promise;
     const int64_t *place;
+    int look;         /* 0: the arrays; else what of them, Note [Looks] in compile/looks.c */
     const char *dump; /* IMGPAR_DUMP: passes whose result goes to log; NULL */
     ip_str *log;      /* receives dumps; NULL */
 } ip_compile_options;

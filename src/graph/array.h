@@ -13,6 +13,7 @@
 #ifndef IP_GRAPH_ARRAY_H
 #define IP_GRAPH_ARRAY_H
 
+#include "base/account.h"
 #include "base/status.h"
 #include "graph/op.h"
 #include "io/io.h"
@@ -77,6 +78,7 @@ typedef struct ip_source {
     atomic_int n_streamed; /* evaluations that have read it so; whoever comes next keeps its pixels */
     uint64_t file_id;      /* FILE: of this opening, alone in its context; else 0 */
     char *name;            /* for messages and dumps */
+    ip_account *account;   /* PIXELS: which the elements count in; NULL: in none */
 } ip_source;
 
 /*

@@ -12,6 +12,8 @@ void ip_source_release(ip_source *source)
         source->on_release(source->user, source->data);
     else if (!source->borrowed)
         ip_free(source->data);
+    ip_account_give(source->account, source->size_bytes);
+    ip_account_release(source->account);
     ip_free(source->name);
     ip_free(source);
 }

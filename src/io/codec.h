@@ -202,6 +202,8 @@ imgpar_status ip_source_decode(const ip_source *s, ip_image *image, ip_error *er
 imgpar_status ip_source_probe(const ip_source *s, ip_header *header, ip_error *err);
 
 bool ip_png_sniff(const unsigned char *bytes, size_t n);
+/* Whether another PNG begins where the first one ends. */
+bool ip_png_is_followed(const unsigned char *bytes, size_t n);
 imgpar_status ip_png_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);
 imgpar_status ip_png_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_sink *out,
                            ip_error *err);

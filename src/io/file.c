@@ -261,6 +261,9 @@ static imgpar_status open_descriptor(int fd, ip_source *s, ip_file *file, ip_hea
     if (S_ISREG(info.st_mode) && !is_stdin(file->path)) return probe_regular(s, fd, (size_t)info.st_size, header, err);
     imgpar_status st = read_stream(s, fd, &file->stdin_bytes, err);
     if (st) return st;
+    if (ip_png_is_followed(s->bytes, s->n))
+        return ip_fail(err, IMGPAR_E_CORRUPT, "%s: more PNGs follow the first one; PNM and Y4M may have several frames",
+                       s->name);
     file->size_bytes = (int64_t)s->n;
     return ip_source_probe(s, header, err);
 }
@@ -484,6 +487,30 @@ static imgpar_status find_target(ip_file_writer *w, ip_error *err)
     return IMGPAR_OK;
 }
 
+/* The folder that path stands in, or will; new. NULL: without memory, or path is a link to what is not there. */
+static char *folder_of(const char *path)
+{
+    struct stat link;
+    const char *slash = strrchr(path, '/');
+    if (lstat(path, &link) == 0 && S_ISLNK(link.st_mode)) return NULL;
+    char *folder = ip_strdup(slash ? path : ".");
+    if (folder && slash) folder[slash + 1 - path] = '\0';
+    return folder;
+}
+
+/* errno says why no file can be made beside path. */
+static imgpar_status fail_making(ip_error *err, const char *path)
+{
+    const int code = errno;
+    struct stat info;
+    char *folder = code == ENOENT ? folder_of(path) : NULL;
+    const bool is_missing = folder && stat(folder, &info) != 0 && errno == ENOENT;
+    if (is_missing) ip_fail(err, IMGPAR_E_IO, "%s: there is no folder %.*s", path, (int)strlen(folder) - 1, folder);
+    ip_free(folder);
+    errno = code;
+    return is_missing ? IMGPAR_E_IO : fail_errno(err, path);
+}
+
 imgpar_status ip_file_writer_new(const char *path, ip_file_writer **out, ip_error *err)
 {
     ip_file_writer *w = *out = ip_zalloc(sizeof *w);
@@ -493,12 +520,14 @@ imgpar_status ip_file_writer_new(const char *path, ip_file_writer **out, ip_erro
     imgpar_status st = find_target(w, err);
     /* the target's mode is kept, and never exceeded meanwhile */
     if (!st && w->is_replaced && !open_temporary(target_of(w), w->exists ? w->target.st_mode & 0777 : 0666, &w->t))
-        st = fail_errno(err, target_of(w));
+        st = fail_making(err, target_of(w));
     if (!st) return IMGPAR_OK;
     ip_file_writer_free(w);
     *out = NULL;
     return st;
 }
+
+bool ip_file_writer_gathers(const ip_file_writer *w) { return !w->is_replaced; }
 
 imgpar_status ip_file_writer_put(ip_file_writer *w, const void *bytes, size_t n, ip_error *err)
 {
@@ -547,17 +576,6 @@ void ip_file_writer_free(ip_file_writer *w)
 }
 
 enum { LITTLE = 1 << 20 }; /* bytes for which no disk is asked */
-
-/* The folder that path stands in, or will; new. NULL: without memory, or path is a link to what is not there. */
-static char *folder_of(const char *path)
-{
-    struct stat link;
-    const char *slash = strrchr(path, '/');
-    if (lstat(path, &link) == 0 && S_ISLNK(link.st_mode)) return NULL;
-    char *folder = ip_strdup(slash ? path : ".");
-    if (folder && slash) folder[slash + 1 - path] = '\0';
-    return folder;
-}
 
 imgpar_status ip_io_check_room(const char *path, double bytes, ip_error *err)
 {

@@ -244,6 +244,8 @@ imgpar_status ip_io_check_room(const char *path, double bytes, ip_error *err);
 /* As ip_io_write(), of bytes that come in pieces: what is not replaced by a rename is written when all are there. */
 typedef struct ip_file_writer ip_file_writer;
 imgpar_status ip_file_writer_new(const char *path, ip_file_writer **out, ip_error *err);
+/* Whether what is put is held until the end, since it is written in place. */
+bool ip_file_writer_gathers(const ip_file_writer *w);
 imgpar_status ip_file_writer_put(ip_file_writer *w, const void *bytes, size_t n, ip_error *err);
 imgpar_status ip_file_writer_end(ip_file_writer *w, const ip_poll *poll, ip_error *err);
 void ip_file_writer_free(ip_file_writer *w); /* what has not ended leaves nothing behind; NULL is legal */

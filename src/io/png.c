@@ -51,6 +51,22 @@ bool ip_png_sniff(const unsigned char *bytes, size_t n)
     return n >= 4 && memcmp(bytes + 1, "PNG", 3) == 0; /* libpng explains what is wrong with the rest */
 }
 
+bool ip_png_is_followed(const unsigned char *bytes, size_t n)
+{
+    enum { SIGNATURE = 8, AROUND = 12 }; /* a chunk's length, name and checksum */
+    bool has_ended = false;
+    size_t at = SIGNATURE;
+    if (n < SIGNATURE || !ip_png_sniff(bytes, n)) return false;
+    while (!has_ended && n - at >= AROUND + SIGNATURE) {
+        const unsigned char *chunk = bytes + at;
+        const size_t length = (size_t)chunk[0] << 24 | (size_t)chunk[1] << 16 | (size_t)chunk[2] << 8 | chunk[3];
+        if (length > n - at - AROUND) return false; /* cut off: the decoder says so */
+        at += length + AROUND;
+        has_ended = memcmp(chunk + 4, "IEND", 4) == 0;
+    }
+    return has_ended && ip_png_sniff(bytes + at, n - at);
+}
+
 static void *on_malloc(png_structp png, png_alloc_size_t n)
 {
     void *p = ip_alloc(n);

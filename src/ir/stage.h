@@ -102,6 +102,7 @@ typedef struct ip_stage {
     int window;                 /* of the row "taps": 1 + the window that it stands for; 0: none */
     bool of_taps;               /* depends on a tap whose window is not within it: a part of a function of around() */
     bool is_output;             /* asked for: must end in memory */
+    int look;               /* of a fold that others read, in plans of looks: its number, from 1 (compile/looks.c) */
     const ip_region *shown; /* of an output: the box of dims that is the result (compile/frame.c); NULL: all of it */
     const char *note;       /* "vertical pass": for readers of generated code; NULL: none */
 } ip_stage;

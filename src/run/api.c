@@ -380,7 +380,8 @@ static imgpar_status compute_or_stream(imgpar_array *a, const target *t, ip_valu
                               .format = t->format,
                               .options = t->options,
                               .work = encode_work(a),
-                              .looks = warns(t->options) };
+                              .looks = warns(t->options),
+                              .account = a->ctx->host };
     ip_stream *s;
     ip_error why = { IMGPAR_OK, "" };
     imgpar_status st = ip_stream_new(&of, &s, err);

@@ -59,6 +59,25 @@ static bool parse_size(const char *text, uint64_t *bytes)
     return true;
 }
 
+/*
+ * Note [Host memory]
+ * "mem_limit" is what a device may take; "host_limit" is for the host: decoded pictures, rows that are read ahead, rows
+ * on their way into a file, results and what is between kernels in host memory; and what a CPU takes as a device, which
+ * is the same memory. They are counted before they are taken (base/account.h). What there is less of the more it is cut
+ * adapts: pieces on a CPU, parts of folds, pictures that are kept decoded. So what streams runs within a fixed limit,
+ * and what has to be held whole is refused where it is larger. Not counted are programs, plans, encoded files, memory
+ * that belongs to the caller, and what OpenCL drivers and codecs take for themselves.
+ */
+imgpar_status ip_context_take_host(imgpar_context *ctx, uint64_t n, const char *what, ip_error *err)
+{
+    if (ip_account_take(ctx->host, n)) return IMGPAR_OK;
+    ip_decoded_trim(&ctx->decoded);
+    if (ip_account_take(ctx->host, n)) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_DEVICE_MEMORY,
+                   "%s: has to be held whole, which takes %llu kB; %llu kB are left of the limit on host memory", what,
+                   (unsigned long long)((n + 1023) >> 10), (unsigned long long)(ip_account_left(ctx->host) >> 10));
+}
+
 /* What imgpar_context_set() takes. */
 static const struct setting {
     const char *name, *variable, *expected;
@@ -68,6 +87,7 @@ static const struct setting {
     { "check", "IMGPAR_CHECK", "0 or 1 is expected" },
     { "max_pixels", "IMGPAR_MAX_PIXELS", "a number above 0 is expected, or one with K, M or G" },
     { "mem_limit", "IMGPAR_MEM_LIMIT", "a number of bytes is expected, or one with K, M or G" },
+    { "host_limit", "IMGPAR_HOST_LIMIT", "a number of bytes is expected, or one with K, M or G" },
     { "keep", "IMGPAR_KEEP", "a number of bytes is expected, or one with K, M or G" },
     { "placement", "IMGPAR_PLACEMENT",
       "auto is expected, the number of a device, from 0, or weights such as 2:1, one for each device" },
@@ -131,6 +151,9 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
         ctx->mem_limit = n;
         for (size_t k = 0; k < ctx->devices.n; k++)
             ip_device_limit(ctx->devices.list[k], n);
+    } else if (strcmp(name, "host_limit") == 0 && parse_size(value, &n)) {
+        ip_account_limit(ctx->host, n ? n : UINT64_MAX);
+        ip_decoded_limit(&ctx->decoded, n);
     } else if (strcmp(name, "keep") == 0 && parse_size(value, &n)) {
         ip_kept_limit(&ctx->kept, n);
     } else if (strcmp(name, "placement") == 0) {
@@ -210,6 +233,8 @@ static imgpar_status open_device(imgpar_context *ctx, const char *selector, ip_e
     imgpar_status st = ip_devices_open(&ctx->devices, selector, ctx->mem_limit, &why);
     if (st) ip_fail(err, st, "%s%s", selector ? variable : "", why.message);
     ctx->device = ctx->devices.list[0];
+    for (size_t k = 0; k < ctx->devices.n; k++)
+        ip_device_count_in(ctx->devices.list[k], ctx->host);
     if (st != IMGPAR_E_NO_DEVICE || selector) return st;
     *err = (ip_error){ IMGPAR_OK, "" };
     char *complaint = ip_drivers_complaint();
@@ -236,7 +261,8 @@ imgpar_status ip_context_new(const char *selector, imgpar_context **out)
     *out = NULL;
     new_error[0] = '\0';
     imgpar_context *ctx = ip_zalloc(sizeof *ctx);
-    imgpar_status st = ctx && init_locks(ctx) ? IMGPAR_OK : ip_fail_memory(&err, "opening a context");
+    if (ctx) ctx->host = ip_account_new();
+    imgpar_status st = ctx && ctx->host && init_locks(ctx) ? IMGPAR_OK : ip_fail_memory(&err, "opening a context");
     if (!st) {
         atomic_init(&ctx->refs, 1);
         ctx->process = ip_process_number();
@@ -253,6 +279,7 @@ imgpar_status ip_context_new(const char *selector, imgpar_context **out)
         else
             *out = ctx;
     } else {
+        if (ctx) ip_account_release(ctx->host);
         ip_free(ctx);
     }
     if (st) snprintf(new_error, sizeof new_error, "%s", err.message);
@@ -275,6 +302,7 @@ void imgpar_context_release(imgpar_context *ctx)
     ip_devices_close(&ctx->devices);
     ip_free(ctx->notice);
     ip_free(ctx->dump);
+    ip_account_release(ctx->host);
     pthread_mutex_destroy(&ctx->lock);
     ip_free(ctx);
 }

@@ -44,6 +44,7 @@ struct imgpar_context {
     ip_tier tier;
     uint64_t max_pixels;
     uint64_t mem_limit; /* 0: the device's own */
+    ip_account *host;   /* host memory that pixels take: Note [Host memory] in context.c */
     ip_decoded decoded; /* sources that were decoded last */
     ip_kept kept;       /* arrays that keep their values */
     ip_turns turns;     /* of evaluations, where memory is short */
@@ -62,6 +63,9 @@ imgpar_status ip_context_new(const char *selector, imgpar_context **out);
 /* IMGPAR_E_DEVICE_LOST in a process that was forked after ctx was opened. */
 imgpar_status ip_context_check(const imgpar_context *ctx, ip_error *err);
 uint64_t ip_context_max_pixels(const imgpar_context *ctx);
+/* Counts n bytes of host memory for what, a file or an operation; IMGPAR_E_DEVICE_MEMORY above the limit. To be given
+ * back to ctx->host. */
+imgpar_status ip_context_take_host(imgpar_context *ctx, uint64_t n, const char *what, ip_error *err);
 uint64_t ip_context_next_file(imgpar_context *ctx);
 /* Whether kernels are to check what they do. */
 bool ip_context_checks(imgpar_context *ctx);

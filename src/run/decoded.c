@@ -28,10 +28,15 @@ typedef struct ip_decoded_entry {
     unsigned char bytes[]; /* key.bytes */
 } entry;
 
+static uint64_t own_limit(void)
+{
+    const uint64_t part = ip_host_memory() / part_of_memory;
+    return part && part < most_bytes ? part : most_bytes;
+}
+
 bool ip_decoded_init(ip_decoded *cache)
 {
-    uint64_t part = ip_host_memory() / part_of_memory;
-    *cache = (ip_decoded){ .max_bytes = part && part < most_bytes ? part : most_bytes };
+    *cache = (ip_decoded){ .max_bytes = own_limit() };
     return pthread_mutex_init(&cache->lock, NULL) == 0;
 }
 
@@ -45,6 +50,32 @@ static void forget(ip_decoded *cache, entry **at)
     cache->size_bytes -= bytes_of(e);
     ip_source_release(e->pixels);
     ip_free(e);
+}
+
+static void forget_oldest(ip_decoded *cache)
+{
+    entry **last = &cache->newest;
+    while ((*last)->next)
+        last = &(*last)->next;
+    forget(cache, last);
+}
+
+void ip_decoded_limit(ip_decoded *cache, uint64_t limit_bytes)
+{
+    const uint64_t own = own_limit();
+    pthread_mutex_lock(&cache->lock);
+    cache->max_bytes = limit_bytes && limit_bytes / 4 < own ? limit_bytes / 4 : own;
+    while (cache->newest && cache->size_bytes > cache->max_bytes)
+        forget_oldest(cache);
+    pthread_mutex_unlock(&cache->lock);
+}
+
+void ip_decoded_trim(ip_decoded *cache)
+{
+    pthread_mutex_lock(&cache->lock);
+    while (cache->newest)
+        forget(cache, &cache->newest);
+    pthread_mutex_unlock(&cache->lock);
 }
 
 void ip_decoded_clear(ip_decoded *cache)
@@ -119,11 +150,7 @@ void ip_decoded_keep(ip_decoded *cache, const ip_decoded_key *key, ip_source *pi
     e->next = cache->newest;
     cache->newest = e;
     cache->size_bytes += bytes_of(e);
-    while (cache->size_bytes > cache->max_bytes) { /* R2; never e, which fits */
-        entry **last = &cache->newest;
-        while ((*last)->next)
-            last = &(*last)->next;
-        forget(cache, last);
-    }
+    while (cache->size_bytes > cache->max_bytes) /* R2; never e, which fits */
+        forget_oldest(cache);
     pthread_mutex_unlock(&cache->lock);
 }

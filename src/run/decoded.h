@@ -22,7 +22,8 @@
 typedef struct ip_decoded {
     pthread_mutex_t lock;            /* guards all of it */
     struct ip_decoded_entry *newest; /* a list, the one that was used longest ago is its last */
-    uint64_t size_bytes, max_bytes;  /* of pixels and encoded bytes */
+    uint64_t size_bytes;             /* of pixels and encoded bytes */
+    atomic_ullong max_bytes;         /* the same; read by any thread */
 } ip_decoded;
 
 /* What decides about the pixels: the encoded bytes and the rules they are read by. */
@@ -37,6 +38,10 @@ typedef struct ip_decoded_key {
 
 /* False: there is no lock to be had. */
 bool ip_decoded_init(ip_decoded *cache);
+/* At most a quarter of a limit on host memory, 0: of none, is kept. */
+void ip_decoded_limit(ip_decoded *cache, uint64_t limit_bytes);
+/* Forgets all that is kept. */
+void ip_decoded_trim(ip_decoded *cache);
 void ip_decoded_clear(ip_decoded *cache);
 /* The pixels as a source, a new reference; NULL: they are not here. */
 ip_source *ip_decoded_find(ip_decoded *cache, const ip_decoded_key *key);

@@ -199,6 +199,11 @@ void ip_device_limit(ip_device *device, uint64_t mem_limit_bytes)
     ip_pool_limit(&device->pool, choose_budget(device, mem_limit_bytes));
 }
 
+void ip_device_count_in(ip_device *device, ip_account *account)
+{
+    if (device->facts.kind == IP_DEVICE_CPU) device->pool.host = ip_account_retain(account);
+}
+
 ip_device *ip_device_hold(ip_device *device)
 {
     atomic_fetch_add_explicit(&device->refs, 1, memory_order_relaxed);

@@ -11,6 +11,7 @@
 #ifndef IP_RUN_DEVICE_H
 #define IP_RUN_DEVICE_H
 
+#include "base/account.h"
 #include "base/status.h"
 #include "base/str.h"
 
@@ -65,6 +66,8 @@ imgpar_status ip_device_open(const char *selector, uint64_t mem_limit_bytes, ip_
                              ip_error *err);
 /* Another memory limit, by the same rule; buffers in use stay. */
 void ip_device_limit(ip_device *device, uint64_t mem_limit_bytes);
+/* From now on what a CPU takes counts in account, too: its memory is the host's. Before it takes any. */
+void ip_device_count_in(ip_device *device, ip_account *account);
 /* NULL is legal. Buffers and programs still held stay good and keep what they need; the last one frees it. */
 void ip_device_close(ip_device *device);
 const ip_device_facts *ip_device_facts_of(const ip_device *device);

@@ -12,6 +12,7 @@
 #ifndef IP_RUN_DEVICE_IMPL_H
 #define IP_RUN_DEVICE_IMPL_H
 
+#include "base/account.h"
 #include "base/hash.h"
 #include "run/clcheck.h"
 #include "run/device.h"
@@ -66,6 +67,7 @@ typedef struct ip_pool {
     pthread_mutex_t lock; /* guards everything below */
     ip_buffer *idle;      /* the newest first */
     uint64_t budget_bytes, held_bytes, idle_bytes, peak_bytes, n_made;
+    ip_account *host; /* which a CPU's memory counts in, too; NULL: in none */
 } ip_pool;
 
 typedef enum ip_build_state { IP_BUILD_RUNNING, IP_BUILD_DONE, IP_BUILD_FAILED } ip_build_state;

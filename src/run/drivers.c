@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #if defined __has_include
 #if __has_include(<sys/single_threaded.h>)
@@ -26,11 +27,19 @@
 
 /* ---- where PoCL keeps its kernels -------------------------------------------------------------- */
 
+/* Whether a disk has too little room for a program of PoCL's, which ends the process where it cannot write one. */
+static bool is_full(const char *folder)
+{
+    static const double least = 4e6; /* the largest of ours takes 2 MB */
+    struct statvfs disk;
+    return statvfs(folder, &disk) == 0 && disk.f_blocks > 0 && (double)disk.f_bavail * (double)disk.f_frsize < least;
+}
+
 /* True when path can be written, or created because the nearest folder above it can. Shortens path. */
 static bool could_write(char *path)
 {
     for (;;) {
-        if (access(path, W_OK | X_OK) == 0) return true;
+        if (access(path, W_OK | X_OK) == 0) return !is_full(path);
         if (errno != ENOENT) return false;
         char *slash = strrchr(path, '/');
         if (!slash || slash[1] == '\0') return false;
@@ -70,7 +79,14 @@ static void give_pocl_a_folder(void)
         snprintf(path, sizeof path, "%s/imgpar-%lu-XXXXXX", tmp, (unsigned long)geteuid());
         if (!mkdtemp(path)) return;
     }
-    setenv("POCL_CACHE_DIR", path, 0);
+    setenv("POCL_CACHE_DIR", path, 1);
+}
+
+/* Whether the folder that PoCL is told has no room. */
+static bool is_told_a_full_one(void)
+{
+    const char *folder = ip_env("POCL_CACHE_DIR");
+    return folder && access(folder, W_OK | X_OK) == 0 && is_full(folder);
 }
 
 /* ---- where PoCL's threads run ------------------------------------------------------------------ */
@@ -144,7 +160,7 @@ static atomic_uint process_of_drivers;
 static void prepare(void)
 {
     atomic_store(&process_of_drivers, ip_process_number());
-    if (!ip_env("POCL_CACHE_DIR") && !pocl_has_a_folder()) give_pocl_a_folder();
+    if (ip_env("POCL_CACHE_DIR") ? is_told_a_full_one() : !pocl_has_a_folder()) give_pocl_a_folder();
     pin_threads_of_pocl();
     keep_pocl_general();
 

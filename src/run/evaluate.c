@@ -293,7 +293,9 @@ static uint64_t ref_limit(imgpar_context *ctx)
     bool computes = !ctx->device || ctx->tuning.schedule == IP_SCHEDULE_REF;
     uint64_t limit = computes ? ctx->mem_limit : 0;
     pthread_mutex_unlock(&ctx->lock);
-    return limit ? limit : ip_host_memory() / 2;
+    limit = limit ? limit : ip_host_memory() / 2;
+    const uint64_t left = ip_account_left(ctx->host);
+    return left < limit ? left : limit;
 }
 
 static double ref_work(const ip_ir *ir)
@@ -330,7 +332,8 @@ imgpar_status ip_evaluation_run_on_ref(evaluation *e, ip_value **values, ip_erro
         if (s->kind == IP_STAGE_SOURCE) {
             st = ip_evaluation_take(e, s, &values[k], err);
         } else if (memory[s->id]) {
-            values[k] = ip_value_of_host(memory[s->id], (size_t)ip_stage_bytes(s));
+            ip_account_add(e->ctx->host, ip_stage_bytes(s));
+            values[k] = ip_value_of_counted(memory[s->id], (size_t)ip_stage_bytes(s), e->ctx->host);
             memory[s->id] = NULL;
             if (!values[k]) st = ip_fail_memory(err, "keeping a result");
         } else { /* the same stage asked for twice */
@@ -396,6 +399,7 @@ static imgpar_status compile(imgpar_context *ctx, ip_device *device, const ip_re
     options.keep_stages = q->use_ref;
     options.totals = q->totals;
     options.spills = q->spills;
+    options.look = q->look;
     options.is_step = q->step != NULL;
     options.steps = q->step ? q->step->times : 1;
     options.placeholders = q->step ? q->step->placeholders : NULL;

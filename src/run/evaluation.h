@@ -43,6 +43,7 @@ typedef struct ip_request {
     ip_row_taker *taker;       /* where the rows of the one result may go instead; NULL: nowhere */
     bool totals;               /* folds stop at their totals, for ip_evaluation_combine() */
     bool spills;               /* it is planned to be run kernel by kernel (spill.c) */
+    int look;                  /* which folds of it, or what reads them (compile/looks.c); 0: all at once */
     const ip_choices *choices; /* branches that are decided; NULL: nobody looked for any */
     /* What breaks promises of the one array, in its place: ip_compile_options */
     unsigned promises;

@@ -120,6 +120,14 @@ imgpar_status ip_evaluation_part(evaluation *e, double from, double to, void *co
 /* What a fold then sees of what it folds: a part where it is asked for, everything where others need it. */
 ip_region ip_evaluation_seen(const evaluation *e, const ip_stage *fold);
 
+/* ---- looks.c ----------------------------------------------------------------------------- */
+
+/* What is left of the request when its folds are known, where these can be computed in parts of what they see; *rest is
+ * NULL where they cannot. */
+imgpar_status ip_evaluation_plan_rest(const evaluation *e, const ip_request *q, evaluation **rest, ip_error *err);
+/* Computes the folds that rest reads. */
+imgpar_status ip_evaluation_look(evaluation *rest, const ip_request *q, ip_error *err);
+
 /* ---- spill.c ----------------------------------------------------------------------------- */
 
 /* Kernel by kernel, in boxes that fit; what they make is kept in host memory. */

@@ -106,13 +106,16 @@ void ip_kept_forget(imgpar_array *a)
 }
 
 /* The same elements in host memory; NULL: v stays, since others use it, it is elsewhere, or there is no memory. */
-static ip_value *moved(ip_value *v, const ip_device *device)
+static ip_value *moved(ip_value *v, const ip_device *device, ip_account *account)
 {
     ip_error ignored = { IMGPAR_OK, "" };
     if (atomic_load(&v->refs) != 1 || v->host || v->n_others > 0 || !v->buffer) return NULL;
     if (ip_buffer_device(v->buffer) != device || ip_buffer_host(v->buffer)) return NULL;
     void *host = ip_alloc(v->size_bytes ? v->size_bytes : 1);
-    if (host && ip_value_read(v, host, &ignored) == IMGPAR_OK) return ip_value_of_host(host, v->size_bytes);
+    if (host && ip_value_read(v, host, &ignored) == IMGPAR_OK) {
+        ip_account_add(account, v->size_bytes);
+        return ip_value_of_counted(host, v->size_bytes, account);
+    }
     ip_free(host);
     return NULL;
 }
@@ -123,7 +126,7 @@ static uint64_t move(imgpar_array *a, ip_device *device)
     uint64_t n = 0;
     ip_value *old = NULL;
     pthread_mutex_lock(&a->lock);
-    ip_value *v = a->value, *host = v ? moved(v, device) : NULL;
+    ip_value *v = a->value, *host = v ? moved(v, device, a->ctx->host) : NULL;
     if (host) {
         old = v;
         n = v->size_bytes;

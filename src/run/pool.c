@@ -38,14 +38,21 @@ imgpar_status ip_pool_start(ip_pool *pool, uint64_t budget_bytes, ip_error *err)
 /* What new buffers may take; nothing where the budget was lowered below what is in use. The pool is locked. */
 static uint64_t budget_left(const ip_pool *pool)
 {
-    uint64_t used = pool->held_bytes - pool->idle_bytes;
-    return used < pool->budget_bytes ? pool->budget_bytes - used : 0;
+    const uint64_t used = pool->held_bytes - pool->idle_bytes, of_host = ip_account_left(pool->host),
+                   own = used < pool->budget_bytes ? pool->budget_bytes - used : 0;
+    return of_host > own || own - of_host <= pool->idle_bytes ? own : of_host + pool->idle_bytes;
+}
+
+static void count_out(ip_pool *pool, size_t capacity_bytes)
+{
+    pool->held_bytes -= capacity_bytes;
+    ip_account_give(pool->host, capacity_bytes);
 }
 
 /* Frees what an idle buffer holds; it must be out of the list. */
 static void destroy(ip_pool *pool, ip_buffer *buffer)
 {
-    pool->held_bytes -= buffer->capacity_bytes;
+    count_out(pool, buffer->capacity_bytes);
     ip_pending_forget(&buffer->pending); /* nobody else knows the buffer any more */
     clReleaseMemObject(buffer->mem);
     ip_free(buffer);
@@ -69,6 +76,7 @@ void ip_pool_end(ip_pool *pool)
 {
     while (free_oldest(pool))
         continue;
+    ip_account_release(pool->host);
     pthread_mutex_destroy(&pool->lock);
     pthread_mutex_destroy(&pool->maps);
 }
@@ -119,6 +127,8 @@ static bool reserve(ip_device *device, size_t capacity_bytes)
         while (pool->held_bytes > pool->budget_bytes - capacity_bytes && free_oldest(pool))
             continue;
     }
+    while (!ip_account_take(pool->host, capacity_bytes))
+        if (IP_CL(clFinish(device->queue)) || !free_oldest(pool)) return false;
     pool->held_bytes += capacity_bytes;
     if (pool->held_bytes > pool->peak_bytes) pool->peak_bytes = pool->held_bytes;
     return true;
@@ -161,12 +171,12 @@ static imgpar_status make(ip_device *device, size_t size_bytes, ip_buffer **out,
     }
     ip_buffer *buffer = ip_zalloc(sizeof *buffer);
     if (!buffer) {
-        pool->held_bytes -= capacity;
+        count_out(pool, capacity);
         return ip_fail_memory(err, "allocating device memory");
     }
     buffer->mem = create(device, capacity, NULL, &code);
     if (code) {
-        pool->held_bytes -= capacity;
+        count_out(pool, capacity);
         ip_free(buffer);
         if (code == CL_OUT_OF_RESOURCES) code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
         return ip_cl_fail(err, code, "clCreateBuffer", NULL);
@@ -206,7 +216,7 @@ imgpar_status ip_image_new(ip_device *device, imgpar_dtype dtype, int channels, 
     pthread_mutex_lock(&pool->lock);
     bool has_room = reserve(device, bytes);
     if (has_room) image->mem = create_image(device, dtype, channels, width, height, &code);
-    if (has_room && code) pool->held_bytes -= bytes;
+    if (has_room && code) count_out(pool, bytes);
     pthread_mutex_unlock(&pool->lock);
     if (!has_room || code) {
         ip_free(image);
@@ -251,7 +261,7 @@ static imgpar_status new_with(ip_device *device, const void *data, size_t n, ip_
     pthread_mutex_lock(&pool->lock);
     bool has_room = reserve(device, n);
     if (has_room) buffer->mem = create(device, n, data, &code);
-    if (has_room && code) pool->held_bytes -= n;
+    if (has_room && code) count_out(pool, n);
     pthread_mutex_unlock(&pool->lock);
     if (!has_room || code) {
         ip_free(buffer);

@@ -57,8 +57,13 @@ static imgpar_status hold(spilling *s, const ip_stage *stage, ip_error *err)
     const ip_region box = held_box(s, stage);
     const uint64_t n = ip_region_is_empty(&box) ? 0 : ip_region_bytes(&box, stage);
     if (s->held[stage->id]) return IMGPAR_OK;
+    imgpar_status st = ip_context_take_host(s->e->ctx, n, stage->node->op->info.name, err);
+    if (st) return st;
     if (n <= s->most - s->bytes) s->held[stage->id] = ip_alloc(n ? (size_t)n : 1);
-    if (!s->held[stage->id]) return ip_fail_memory_for(err, stage->node->op->info.name, s->bytes + n);
+    if (!s->held[stage->id]) {
+        ip_account_give(s->e->ctx->host, n);
+        return ip_fail_memory_for(err, stage->node->op->info.name, s->bytes + n);
+    }
     s->bytes += n;
     return IMGPAR_OK;
 }
@@ -66,7 +71,9 @@ static imgpar_status hold(spilling *s, const ip_stage *stage, ip_error *err)
 static void let_go(spilling *s, const ip_stage *stage)
 {
     const ip_region box = held_box(s, stage);
-    if (s->held[stage->id]) s->bytes -= ip_region_is_empty(&box) ? 0 : ip_region_bytes(&box, stage);
+    const uint64_t n = s->held[stage->id] && !ip_region_is_empty(&box) ? ip_region_bytes(&box, stage) : 0;
+    s->bytes -= n;
+    ip_account_give(s->e->ctx->host, n);
     ip_free(s->held[stage->id]);
     s->held[stage->id] = NULL;
 }
@@ -346,9 +353,10 @@ static imgpar_status take(spilling *s, int k, ip_value **values, ip_error *err)
         host = s->held[stage->id];
         s->held[stage->id] = NULL;
     } else if ((host = ip_alloc(n ? n : 1))) {
+        ip_account_add(s->e->ctx->host, n);
         ip_box_copy(host, &shown, s->held[stage->id], &held, &shown, stage);
     }
-    values[k] = host ? ip_value_of_host(host, n) : NULL;
+    values[k] = host ? ip_value_of_counted(host, n, s->e->ctx->host) : NULL;
     return values[k] ? IMGPAR_OK : ip_fail_memory(err, "keeping a result");
 }
 
@@ -381,7 +389,7 @@ static imgpar_status run_plan(spilling *s, ip_value **values, ip_error *err)
     for (int k = 0; !st && k < e->plan->n_outputs; k++)
         st = take(s, k, values, err);
     for (int k = 0; s->held && k < e->plan->ir->n_stages; k++)
-        ip_free(s->held[k]);
+        let_go(s, e->plan->ir->stages[k]);
     ip_free(s->held);
     ip_free(s->has_total);
     return st;

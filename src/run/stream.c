@@ -29,7 +29,8 @@ struct ip_stream {
 
     int64_t strip_rows, n_slots;
     size_t row_bytes, slot_bytes;
-    char *memory; /* row y is in slot y / strip_rows % n_slots */
+    size_t counted; /* bytes of memory, and those gathered, in of.account */
+    char *memory;   /* row y is in slot y / strip_rows % n_slots */
 
     pthread_t encoder;
     bool is_running; /* encoder is to be joined */
@@ -86,11 +87,22 @@ static void stop(ip_stream *s)
     pthread_mutex_unlock(&s->lock);
 }
 
+static imgpar_status count(ip_stream *s, size_t n, ip_error *err)
+{
+    if (!ip_account_take(s->of.account, n))
+        return ip_fail(err, IMGPAR_E_DEVICE_MEMORY,
+                       "%zu kB are above what is left of the limit on host memory, %llu kB", (n + 1023) >> 10,
+                       (unsigned long long)(ip_account_left(s->of.account) >> 10));
+    s->counted += n;
+    return IMGPAR_OK;
+}
+
 static imgpar_status put(void *user, const void *bytes, size_t n, ip_error *err)
 {
     ip_stream *s = user;
     s->n_bytes += n;
-    imgpar_status st = ip_file_writer_put(s->file, bytes, n, err);
+    imgpar_status st = ip_file_writer_gathers(s->file) ? count(s, n, err) : IMGPAR_OK;
+    if (!st) st = ip_file_writer_put(s->file, bytes, n, err);
     if (st) stop(s); /* threads of the encoder may wait for rows */
     return st;
 }
@@ -137,6 +149,8 @@ static void let_go(ip_stream *s)
     ip_free(s->memory);
     s->file = NULL;
     s->memory = NULL;
+    ip_account_give(s->of.account, s->counted);
+    s->counted = 0;
 }
 
 static imgpar_status set_up(ip_stream *s, int64_t n_rows, size_t row_bytes, int64_t strip_rows, ip_error *err)
@@ -156,7 +170,10 @@ static imgpar_status set_up(ip_stream *s, int64_t n_rows, size_t row_bytes, int6
     s->n_slots = ip_min(s->n_slots, (n_rows + strip_rows - 1) / strip_rows);
     s->slot_bytes = ((size_t)strip_rows * row_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     size_t n;
-    if (ip_mul_size((size_t)s->n_slots, s->slot_bytes, &n)) s->memory = ip_alloc_aligned(ALIGNMENT, n);
+    if (!ip_mul_size((size_t)s->n_slots, s->slot_bytes, &n)) return ip_fail_memory(err, "saving");
+    st = count(s, n, err);
+    if (st) return st;
+    s->memory = ip_alloc_aligned(ALIGNMENT, n);
     if (!s->memory) return ip_fail_memory(err, "saving");
     s->taker.has_begun = start_encoder(s);
     if (!s->taker.has_begun) let_go(s); /* the result is computed whole */
@@ -166,7 +183,9 @@ static imgpar_status set_up(ip_stream *s, int64_t n_rows, size_t row_bytes, int6
 static imgpar_status begin(void *user, int64_t n_rows, size_t row_bytes, int64_t strip_rows, ip_error *err)
 {
     ip_stream *s = user;
+    s->failure = (ip_error){ 0 }; /* of an attempt that did not fit */
     imgpar_status st = set_up(s, n_rows, row_bytes, strip_rows, &s->failure);
+    if (st) let_go(s);
     return st ? ip_fail(err, st, "%s", s->failure.message) : IMGPAR_OK;
 }
 

@@ -27,6 +27,7 @@ typedef struct ip_stream_of {
     const imgpar_options *options; /* may be NULL */
     double work;                   /* that encoding is (progress.h) */
     bool looks;                    /* ip_stream_look() will be asked */
+    ip_account *account;           /* its memory counts there; NULL: nowhere */
 } ip_stream_of;
 
 typedef struct ip_stream ip_stream;

@@ -404,8 +404,9 @@ static imgpar_status run_streamed(evaluation *e, ip_row_taker *t, int64_t strip_
     const ip_region all = ip_stage_shown(s);
     imgpar_status st = IMGPAR_OK;
     t->strip_rows = strip_rows;
-    if (!t->has_begun) st = t->begin(t->user, all.y1 - all.y0, (size_t)ip_stage_row_bytes(s), strip_rows, err);
-    if (!st && t->has_begun) st = open_windows(e, &all, strip_rows, err);
+    st = open_windows(e, &all, strip_rows, err); /* what does not fit here may, alone, as long as nothing has begun */
+    if (!st && !t->has_begun) st = t->begin(t->user, all.y1 - all.y0, (size_t)ip_stage_row_bytes(s), strip_rows, err);
+    if (!st && !t->has_begun) ip_evaluation_drop_windows(e);
     return st || !t->has_begun ? st : run_streamed_strips(e, t, &all, strip_rows, err);
 }
 
@@ -414,16 +415,20 @@ static imgpar_status run_streamed(evaluation *e, ip_row_taker *t, int64_t strip_
 static imgpar_status run_strips_to_host(evaluation *e, ip_value **values, ip_error *err)
 {
     const ip_stage *s = e->plan->outputs[0];
-    void *host = ip_alloc((size_t)ip_stage_bytes(s));
-    if (!host) return ip_fail_memory_for(err, s->node->op->info.name, (uint64_t)ip_stage_bytes(s));
+    const size_t n = (size_t)ip_stage_bytes(s);
+    imgpar_status st = ip_context_take_host(e->ctx, n, s->node->op->info.name, err);
+    if (st) return st;
+    void *host = ip_alloc(n);
+    if (!host) st = ip_fail_memory_for(err, s->node->op->info.name, n);
     e->hosts = &host;
-    imgpar_status st = run_strips(e, e->wanted[0].y0, e->wanted[0].y1, err);
+    if (!st) st = run_strips(e, e->wanted[0].y0, e->wanted[0].y1, err);
     e->hosts = NULL;
     if (st) {
         ip_free(host);
+        ip_account_give(e->ctx->host, n);
         return st;
     }
-    values[0] = ip_value_of_host(host, (size_t)ip_stage_bytes(s));
+    values[0] = ip_value_of_counted(host, n, e->ctx->host);
     return values[0] ? IMGPAR_OK : ip_fail_memory(err, "keeping a result");
 }
 
@@ -479,13 +484,39 @@ static imgpar_status run_to_values(evaluation *e, const ip_request *q, ip_value 
     return run_what_did_not_fit(e, q, values, err);
 }
 
+/* What reads folds of sources too large to be held: streamed, or folded in parts, behind looks at them. */
+static imgpar_status run_looks(evaluation *e, const ip_request *q, ip_value **values, bool *is_done, ip_error *err)
+{
+    evaluation *rest = NULL;
+    ip_request of_rest = *q;
+    of_rest.look = IP_LOOK_LAST;
+    ip_evaluation_want(e, 0, 1);
+    if (ip_evaluation_holds_little(e) || needed_elements(e) >= 0) return IMGPAR_OK;
+    imgpar_status st = ip_evaluation_plan_rest(e, q, &rest, err);
+    if (st || !rest) return st;
+    ip_evaluation_want(rest, 0, 1);
+    const int64_t rows = q->taker ? streamed_rows(rest) : 0;
+    *is_done = !q->taker && folds_in_parts(rest);
+    if (rows > 0 || *is_done) st = ip_evaluation_look(rest, q, err);
+    if (!st && *is_done) st = ip_evaluation_run_folds(rest, &of_rest, values, err);
+    if (!st && rows > 0) st = run_streamed(rest, q->taker, rows, err);
+    *is_done |= q->taker && q->taker->has_begun;
+    st = ip_evaluation_end_windows(rest, st, err);
+    ip_evaluation_free(rest);
+    return st;
+}
+
 static imgpar_status run(evaluation *e, const ip_request *q, ip_value **values, ip_error *err)
 {
     imgpar_status st = IMGPAR_OK;
+    bool is_done = false;
     ip_evaluation_want(e, 0, 1);
     const int64_t rows = !q->taker ? 0 : q->taker->has_begun ? q->taker->strip_rows : streamed_rows(e);
-    if (rows > 0) st = run_streamed(e, q->taker, rows, err);
-    return st || (rows > 0 && q->taker->has_begun) ? st : run_to_values(e, q, values, err);
+    if (rows > 0)
+        st = run_streamed(e, q->taker, rows, err);
+    else if (q->look == 0)
+        st = run_looks(e, q, values, &is_done, err);
+    return st || is_done || (rows > 0 && q->taker->has_begun) ? st : run_to_values(e, q, values, err);
 }
 
 imgpar_status ip_evaluation_explain_memory(imgpar_context *ctx, const ip_request *q, ip_str *out, ip_error *err)

@@ -118,7 +118,7 @@ imgpar_status ip_evaluation_run_folds(evaluation *e, const ip_request *q, ip_val
     ip_evaluation_lend(e, part);
     totals = ip_totals_new(part);
     st = totals ? ip_evaluation_run_part(part, 0, 1, totals, err) : ip_fail_memory(err, "folding parts");
-    for (size_t k = 0; !st && k < q->n; k++)
+    for (size_t k = 0; !st && k < (size_t)e->plan->n_outputs; k++)
         st = finish(e, k, totals[k], &values[k], err);
     ip_totals_free(part, totals);
     ip_evaluation_free(part);

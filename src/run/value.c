@@ -29,6 +29,16 @@ ip_value *ip_value_of_host(void *takes_host, size_t size_bytes)
     return v;
 }
 
+ip_value *ip_value_of_counted(void *takes_host, size_t size_bytes, ip_account *account)
+{
+    ip_value *v = ip_value_of_host(takes_host, size_bytes);
+    if (v)
+        v->account = ip_account_retain(account);
+    else
+        ip_account_give(account, size_bytes);
+    return v;
+}
+
 ip_value *ip_value_of_buffer(ip_buffer *takes_buffer, size_t size_bytes)
 {
     ip_value *v = value_new(size_bytes);
@@ -70,6 +80,8 @@ void ip_value_release(struct ip_value *v)
     if (!v || atomic_fetch_sub(&v->refs, 1) != 1) return;
     if (!v->is_host_borrowed) ip_free(v->host);
     if (v->source) ip_source_release(v->source);
+    ip_account_give(v->account, v->size_bytes);
+    ip_account_release(v->account);
     ip_buffer_release(v->buffer);
     for (int k = 0; k < v->n_others; k++)
         ip_buffer_release(v->others[k]);
@@ -129,6 +141,8 @@ static imgpar_status make_source(ip_value *v, ip_error *err)
     source->kind = IP_SOURCE_PIXELS;
     source->data = v->host;
     source->size_bytes = v->size_bytes;
+    source->account = v->account;
+    v->account = NULL;
     v->source = source;
     v->is_host_borrowed = true;
     return IMGPAR_OK;

@@ -19,6 +19,7 @@ typedef struct ip_value {
     ip_buffer *buffer;                     /* NULL: only in host memory */
     ip_buffer *others[IP_MAX_DEVICES - 1]; /* the same elements on further devices of the context */
     int n_others;
+    ip_account *account; /* which host counts in; NULL: in none, or the source does */
 } ip_value;
 
 ip_value *ip_value_retain(ip_value *value);
@@ -30,6 +31,8 @@ bool ip_array_has_value(imgpar_array *a);
 
 /* Takes host (from ip_alloc) or buffer; NULL without memory (both are released then). */
 ip_value *ip_value_of_host(void *takes_host, size_t size_bytes);
+/* The same of memory that was taken from account, which may be NULL: it is given back with the memory. */
+ip_value *ip_value_of_counted(void *takes_host, size_t size_bytes, ip_account *account);
 ip_value *ip_value_of_buffer(ip_buffer *takes_buffer, size_t size_bytes);
 /* Borrows the elements of a PIXELS source and retains it. */
 ip_value *ip_value_of_source(ip_source *source);

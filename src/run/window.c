@@ -25,6 +25,7 @@ struct ip_window {
     int64_t furthest;      /* so many rows */
     char *memory;          /* rows base to filled, and room for `room` of them */
     int64_t room, batch;
+    size_t size_bytes; /* of memory */
 
     pthread_t thread;
     bool is_running;      /* thread is to be joined */
@@ -130,13 +131,20 @@ static imgpar_status open_reader(ip_window *w, ip_error *err)
     return ip_fail(err, IMGPAR_E_IO, "%s changed since it was opened", in.name);
 }
 
-static bool make_room(ip_window *w, int64_t most_rows)
+static imgpar_status make_room(ip_window *w, int64_t most_rows, ip_error *err)
 {
     size_t n;
     w->room = most_rows + ip_max(AHEAD_BYTES / (int64_t)w->of.row_bytes, w->batch);
     w->room = ip_min(w->room, w->of.n_rows);
-    w->memory = ip_mul_size((size_t)w->room, w->of.row_bytes, &n) ? ip_alloc_aligned(ALIGNMENT, n) : NULL;
-    return w->memory;
+    if (!ip_mul_size((size_t)w->room, w->of.row_bytes, &n)) return ip_fail_memory(err, "decoding");
+    if (!ip_account_take(w->of.account, n))
+        return ip_fail(err, IMGPAR_E_DEVICE_MEMORY, "%s: %zu kB for rows of it are above the limit on host memory",
+                       w->of.source->name ? w->of.source->name : "image", (n + 1023) >> 10);
+    w->memory = ip_alloc_aligned(ALIGNMENT, n);
+    w->size_bytes = w->memory ? n : 0;
+    if (w->memory) return IMGPAR_OK;
+    ip_account_give(w->of.account, n);
+    return ip_fail_memory(err, "decoding");
 }
 
 static bool make_locks(ip_window *w)
@@ -158,7 +166,7 @@ imgpar_status ip_window_open(const ip_window_of *of, ip_window **out, ip_error *
     w->of = *of;
     w->batch = ip_max(BATCH_BYTES / (int64_t)of->row_bytes, 1);
     imgpar_status st = open_reader(w, err);
-    if (!st && !make_room(w, of->most_rows)) st = ip_fail_memory(err, "decoding");
+    if (!st) st = make_room(w, of->most_rows, err);
     if (!st && of->runs_ahead) start_thread(w);
     if (!st) return IMGPAR_OK;
     ip_window_free(w);
@@ -207,14 +215,18 @@ static imgpar_status grow(ip_window *w, int64_t rows, ip_error *err)
 {
     char *before = w->memory;
     const int64_t room = w->room;
-    if (make_room(w, rows)) {
+    const size_t n = w->size_bytes;
+    const imgpar_status st = make_room(w, rows, err);
+    if (!st) {
         memcpy(w->memory, before, (size_t)(w->filled - w->base) * w->of.row_bytes);
         ip_free(before);
+        ip_account_give(w->of.account, n);
         return IMGPAR_OK;
     }
     w->memory = before;
     w->room = room;
-    return ip_fail_memory(err, "decoding");
+    w->size_bytes = n;
+    return st;
 }
 
 /* Waits a little for the thread; the lock is held, but not while the caller is asked. */
@@ -300,6 +312,7 @@ void ip_window_free(ip_window *w)
     end_thread(w);
     ip_row_reader_free(w->reader);
     ip_free(w->memory);
+    ip_account_give(w->of.account, w->size_bytes);
     ip_str_free(&w->warnings);
     ip_str_free(&w->told);
     pthread_mutex_destroy(&w->lock);

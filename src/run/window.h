@@ -22,9 +22,10 @@ typedef struct ip_window_of {
     int shrink;
     int64_t n_rows, end; /* of the picture; rows from end on are never asked for */
     size_t row_bytes;
-    int64_t most_rows; /* that will be asked for together, about */
-    bool runs_ahead;   /* else rows are decoded when they are asked for, on the caller's thread */
-    ip_poll poll;      /* asked on the caller's thread */
+    int64_t most_rows;   /* that will be asked for together, about */
+    bool runs_ahead;     /* else rows are decoded when they are asked for, on the caller's thread */
+    ip_poll poll;        /* asked on the caller's thread */
+    ip_account *account; /* its memory counts there; NULL: nowhere */
 } ip_window_of;
 
 typedef struct ip_window ip_window;

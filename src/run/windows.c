@@ -16,7 +16,8 @@ bool ip_evaluation_may_window(const evaluation *e, const ip_stage *s)
     const uint64_t n = s->kind == IP_STAGE_SOURCE ? ip_stage_bytes(s) : 0;
     if (n == 0 || s->value || e->source_values[s->id] || !source || !source->has_rows || s->dims[0] != 1) return false;
     if (source->kind != IP_SOURCE_FILE && source->kind != IP_SOURCE_BLOB) return false;
-    if (source->format == IP_FORMAT_PNG && n <= IP_PNG_WHOLE_BYTES) return false;
+    const bool fits = n <= ip_account_left(e->ctx->host) / 2;
+    if (source->format == IP_FORMAT_PNG && n <= IP_PNG_WHOLE_BYTES && fits) return false;
     if (atomic_load(&source->n_streamed) > 0 && n <= e->ctx->decoded.max_bytes) return false;
     return !ip_source_is_decoded(e->ctx, s->node);
 }
@@ -31,7 +32,8 @@ static imgpar_status open_window(evaluation *e, const ip_stage *s, const ip_need
                               .row_bytes = (size_t)ip_stage_row_bytes(s),
                               .most_rows = rows->most,
                               .runs_ahead = runs_ahead,
-                              .poll = e->runner.poll };
+                              .poll = e->runner.poll,
+                              .account = e->ctx->host };
     imgpar_status st = ip_window_open(&of, &e->windows[s->id], err);
     if (!st) atomic_fetch_add(&e->ctx->decodes, 1);
     return st;
@@ -53,7 +55,7 @@ imgpar_status ip_evaluation_open_window(evaluation *e, const ip_stage *s, const 
 imgpar_status ip_evaluation_decode_whole(evaluation *e, const ip_stage *s, ip_error *err)
 {
     ip_value *v;
-    if (!is_allowed(e, s, s->dims[1])) return IMGPAR_OK;
+    if (!is_allowed(e, s, s->dims[1]) || ip_stage_bytes(s) > ip_account_left(e->ctx->host)) return IMGPAR_OK;
     ip_window_free(e->windows[s->id]); /* what it warned of comes again */
     e->windows[s->id] = NULL;
     return ip_evaluation_source(e, s, &v, err);

@@ -105,10 +105,11 @@ imgpar_status ip_evaluation_decode(evaluation *e, ip_error *err)
     return st;
 }
 
-static ip_value *value_of_node(const evaluation *e, const imgpar_array *node)
+static ip_value *value_like(const evaluation *e, const ip_stage *s)
 {
     for (int k = 0; k < e->plan->ir->n_stages; k++)
-        if (e->source_values[k] && e->plan->ir->stages[k]->node == node) return e->source_values[k];
+        if (e->source_values[k] && e->plan->ir->stages[k]->node == s->node && e->plan->ir->stages[k]->look == s->look)
+            return e->source_values[k];
     return NULL;
 }
 
@@ -116,5 +117,5 @@ void ip_evaluation_lend(const evaluation *from, evaluation *to)
 {
     for (int k = 0; k < to->plan->ir->n_stages; k++)
         if (to->plan->ir->stages[k]->kind == IP_STAGE_SOURCE && !to->source_values[k])
-            to->source_values[k] = ip_value_retain(value_of_node(from, to->plan->ir->stages[k]->node));
+            to->source_values[k] = ip_value_retain(value_like(from, to->plan->ir->stages[k]));
 }
