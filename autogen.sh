@@ -15,7 +15,7 @@ Usage: ./autogen.sh [demo | check | packages | ci | --help]
   demo       set everything up, build, draw the sample pictures, say where they lie
   check      set everything up, build, run the test suite
   packages   print the Debian packages that are missing here, install nothing
-  ci         install what .ci/run needs beside check: valgrind, Oclgrind, rusticl, CLBlast, ccache, clang-format
+  ci         install what .ci/run needs beside check: valgrind, Oclgrind, rusticl, CLBlast, FreeType, ccache, clang-format
 
 demo and check install missing Debian packages with apt-get (as root or through sudo),
 configure in build/, and build there; what is already done is not done again.
@@ -62,6 +62,7 @@ oclgrind command oclgrind
 mesa-opencl-icd driver rusticl
 libclblast-dev module clblast
 libsdl2-dev module sdl2
+libfreetype-dev module freetype2
 ccache command ccache
 clang-format command clang-format
 EOF

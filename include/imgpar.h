@@ -421,7 +421,7 @@ IMGPAR_API void imgpar_free(void *memory);
 /* ---- files and blobs --------------------------------------------------------- */
 
 /*
- * Opens a PNG, JPEG, NPY, PNM or .cube file (the content decides, not the name). Reads
+ * Opens a PNG, JPEG, NPY, PNM or .cube file or a font (the content decides, not the name). Reads
  * the header at once and decodes when pixels are needed; a file that changed in
  * between is an error. Same as imgpar_op(ctx, "open", ...).
  */

@@ -128,10 +128,19 @@ char *ip_sql_op_arguments(const imgpar_op_info *op)
     return text ? text : sqlite3_mprintf("%s", "");
 }
 
+/* Of an example that opens a file, whose bytes SQL is given. */
+static char *file_example(const char *example)
+{
+    const char *open = strstr(example, "open(\""), *path = open + strlen("open(\""), *end = strstr(path, "\")");
+    return sqlite3_mprintf("apply('%.*q$1%q', readfile('%.*q'))", (int)(open - example), example, end + 2,
+                           (int)(end - path), path);
+}
+
 /* The language's example is given to apply(), with every letter that stands for an image as $1. */
 char *ip_sql_op_example(const imgpar_op_info *op)
 {
     if (!op->example || !*op->example) return NULL;
+    if (strstr(op->example, "open(\"")) return file_example(op->example);
     sqlite3_str *s = sqlite3_str_new(NULL);
     sqlite3_str_appendall(s, "apply('");
     for (const char *p = op->example; *p; p++) {

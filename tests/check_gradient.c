@@ -266,8 +266,9 @@ static const struct without {
     { "NaN where there is nothing", " find_contours hull_points " },
     { "a window within another one that is no sum", " nlmeans " },
     { "the examples are of counts", " histogram_match matmul " },
-    { "the examples need other arrays than f64 between 0 and 1, or give complex or no numbers",
-      " open lut scatter_add scatter_min scatter_max bits_and bits_or bits_xor equalize otsu group_mean group_min "
+    { "the examples need files or other arrays than f64 between 0 and 1, or give complex or no numbers",
+      " open font_mask lut scatter_add scatter_min scatter_max bits_and bits_or bits_xor equalize otsu group_mean "
+      "group_min "
       "group_max regions entropy fft ifft acosh complex conj " },
 };
 

@@ -670,9 +670,9 @@ static const struct {
       "x: PNM: 5 channels are not supported, only 1-4" },
     { "P7\nWIDTH x\n", IMGPAR_E_CORRUPT, "x: PNM: its header has a line without a number" },
     { "P7\nWIDTH 1\n", IMGPAR_E_CORRUPT, "x: PNM: its header ends early" },
-    { "P8 1 1 255\na", IMGPAR_E_CORRUPT, "x: not an image: neither PNG, JPEG, NPY, PNM nor .cube" },
-    { "Pretty text", IMGPAR_E_CORRUPT, "x: not an image: neither PNG, JPEG, NPY, PNM nor .cube" },
-    { "", IMGPAR_E_CORRUPT, "x: not an image: neither PNG, JPEG, NPY, PNM nor .cube" },
+    { "P8 1 1 255\na", IMGPAR_E_CORRUPT, "x: not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font" },
+    { "Pretty text", IMGPAR_E_CORRUPT, "x: not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font" },
+    { "", IMGPAR_E_CORRUPT, "x: not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font" },
 };
 
 START_TEST(pnm_texts_are_checked)
@@ -749,9 +749,9 @@ END_TEST
 /* ---- EXIF ------------------------------------------------------------------------------- */
 
 /* The first bytes of files that people take for pictures, and what the message calls them. */
-#define FOREIGN(bytes, what)                                                                                   \
-    {                                                                                                          \
-        bytes, sizeof bytes - 1, "x: cannot read it: it is " what " and neither PNG, JPEG, NPY, PNM nor .cube" \
+#define FOREIGN(bytes, what)                                                                                           \
+    {                                                                                                                  \
+        bytes, sizeof bytes - 1, "x: cannot read it: it is " what " and neither PNG, JPEG, NPY, PNM, .cube nor a font" \
     }
 static const struct {
     const char *bytes;

@@ -96,8 +96,8 @@ static const struct {
 } unreadable[] = {
     { "missing.png", NULL, IMGPAR_E_IO, "No such file or directory" },
     { "", NULL, IMGPAR_E_IO, "Is a directory" },
-    { "empty.png", "", IMGPAR_E_CORRUPT, "not an image: neither PNG, JPEG, NPY, PNM nor .cube" },
-    { "text.png", "Dear reader,\n", IMGPAR_E_CORRUPT, "not an image: neither PNG, JPEG, NPY, PNM nor .cube" },
+    { "empty.png", "", IMGPAR_E_CORRUPT, "not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font" },
+    { "text.png", "Dear reader,\n", IMGPAR_E_CORRUPT, "not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font" },
 };
 
 START_TEST(unreadable_files_get_one_clear_line)
@@ -125,7 +125,7 @@ START_TEST(endless_devices_are_no_images)
     ip_header header;
     ip_error err = { 0 };
     ck_assert_int_eq(ip_file_open("/dev/zero", NULL, &file, &header, &err), IMGPAR_E_CORRUPT);
-    ck_assert_str_eq(err.message, "/dev/zero: not an image: neither PNG, JPEG, NPY, PNM nor .cube");
+    ck_assert_str_eq(err.message, "/dev/zero: not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font");
 }
 END_TEST
 

@@ -149,7 +149,7 @@ START_TEST(examples_can_be_built)
     imgpar_array *a = array_of("[4, 6, 3] u8");
     for (size_t k = 0; k < imgpar_op_count(); k++) {
         const imgpar_op_info *op = imgpar_op_get(k);
-        if (strcmp(op->name, "open") == 0) continue;
+        if (strstr(op->example, "open(")) continue; /* of files that are not there */
         char text[256];
         snprintf(text, sizeof text, "a = $1\nb = invert($1)\n%s", op->example);
         imgpar_array *r = imgpar_apply(ctx, text, &a, 1);

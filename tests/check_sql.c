@@ -40,7 +40,7 @@ static const struct {
     { "SELECT blend(" GRAY ", x'')", "blend(): argument 2 is an empty blob, not an image" },
     { "SELECT convolve(" GRAY ", '[1 x]')", "convolve(): matrix='[1 x]' is not a matrix" },
     { "SELECT convolve(" GRAY ", '[1 2')", "convolve(): matrix='[1 2' is not a matrix" },
-    { "SELECT blur(x'0102')", "blur(): argument 1: not an image: neither PNG, JPEG, NPY, PNM nor .cube" },
+    { "SELECT blur(x'0102')", "blur(): argument 1: not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font" },
     { "SELECT png(substr(img_invert(" GRAY "), 1, 60))", "png(): PNG: the data ends early" },
     { "SELECT img_width(x'89504e470d0a1a0a0000')", "img_width(): argument 1: PNG: the data ends early" },
     { "SELECT blend(" GRAY ", " RGB ")",
@@ -192,7 +192,7 @@ static const struct {
       "image > blend: a is 4x3, b is 2x1; resize() or crop() one to the size of the other" },
     { "img_invert(crop(lazy(" GRAY "), 0, 0, 9, 1))",
       "image > crop > invert: crop: x=0 and width=9 reach beyond the width 4" },
-    { "blur(lazy(x'0102'), 2)", "image > blur: not an image: neither PNG, JPEG, NPY, PNM nor .cube" },
+    { "blur(lazy(x'0102'), 2)", "image > blur: not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font" },
     { "blur(lazy(x''), 2)", "image > blur: an empty blob, not an image" },
     { "blur(lazy('a.png'), 2)", "image > blur: a text, not an image (readfile() and img_files() read files)" },
     { "blur(lazy(7), 2)", "image > blur: a number, not an image" },
@@ -226,7 +226,7 @@ START_TEST(img_try_goes_on_in_a_table)
     run(db, "CREATE VIRTUAL TABLE temp.d USING imgpar(SELECT img_try(blur(img, 1)) AS small, img_error(blur(img, 1)) "
             "AS why FROM t)");
     expect(db, "SELECT count(small) || '|' || count(why) || '|' || max(why) FROM d",
-           "1|4|image > blur: not an image: neither PNG, JPEG, NPY, PNM nor .cube");
+           "1|4|image > blur: not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font");
     expect(db, "SELECT group_concat(why, '; ') FROM d WHERE why NOT LIKE '%neither%'",
            "image > blur: an empty blob, not an image; image > blur: a text, not an image (readfile() and img_files() "
            "read files); "

@@ -127,7 +127,7 @@ START_TEST(every_row_follows_the_table)
         for (size_t k = 0; k < imgpar_op_count(); k++) {
             const imgpar_op_info *op = imgpar_op_get(k);
             char text[400];
-            if (strcmp(op->name, "open") == 0) continue;
+            if (strstr(op->example, "open(")) continue;          /* of files that are not there */
             if (deep && strcmp(op->name, "take") == 0) continue; /* its example casts to indices: the same */
             snprintf(text, sizeof text, "a = crop($%d, 0, 0, 12, 7)\nb = invert(a)\n%s", deep ? 3 : 1, op->example);
             double want = white_in_table(op->name, deep ? 65535 : 255);

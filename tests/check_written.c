@@ -754,7 +754,7 @@ START_TEST(every_written_row_is_tested)
         /* check_written_drawing */
         "polygon polyline montage fit frame rounded_corners watermark drop_shadow "
         /* check_written_text */
-        "text "
+        "text stamp "
         /* check_written_arrays */
         "diff gradient softmax integral outer trace tril triu entropy skewness kurtosis correlation sharpness "
         "logsumexp trapezoid unit standardize smoothstep interp kron cov cdist rms rmse "

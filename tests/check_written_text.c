@@ -169,6 +169,32 @@ START_TEST(words_on_pictures) /* _i: dtype and channels */
 }
 END_TEST
 
+/* Any mask, of any white, lies on a picture as words do. */
+START_TEST(masks_on_pictures) /* _i: dtype and channels */
+{
+    const imgpar_dtype dtype = written_dtypes[_i % WRITTEN_DTYPES];
+    picture a = written_levels(dtype, H, W, _i / WRITTEN_DTYPES + 1, 7), want = picture_copy(&a);
+    const bool is_deep = _i % 2;
+    picture mask = written_levels(is_deep ? IMGPAR_U16 : IMGPAR_U8, 9, 14, 1, 8), of_255 = picture_copy(&mask);
+    for (int64_t k = 0; k < picture_count(&mask); k++)
+        of_255.v[k] = mask.v[k] / dtype_full(mask.dtype) * 255;
+    const real full = dtype_full(dtype), white[4] = { full, full, full, full };
+    const real across = anchors[_i % 9].across, down = anchors[_i % 9].down;
+    char text[200];
+    lay(&want, &of_255, (int64_t)floorl(30 - mask.w * across + 0.5L), (int64_t)floorl(9 - mask.h * down + 0.5L), white,
+        _i % 3 ? 0.5L : 1);
+    for (int64_t k = 0; k < picture_count(&want); k++)
+        want.slack[k] = is_float(dtype) ? 1e-5L : 1;
+    snprintf(text, sizeof text, "stamp($1, $2, 30, 9, anchor=%s, opacity=%g)", anchors[_i % 9].anchor,
+             _i % 3 ? 0.5 : 1.0);
+    written_expect(text, (const picture *const[]){ &a, &mask }, 2, &want, true);
+    picture_free(&a);
+    picture_free(&want);
+    picture_free(&mask);
+    picture_free(&of_255);
+}
+END_TEST
+
 /* Without a place it is at the anchor's edge; without a colour it is white. */
 START_TEST(words_at_edges) /* _i: anchor */
 {
@@ -246,6 +272,11 @@ static const struct {
     { "maxval(slice(text_lines(\"a\\nb\", 3, 20, 20), 2, 3))", "0" },
     { "maxval(absdiff(slice(text_lines(\"a\\nb\", 3, 20, 20), 1, 2), text_lines(\"b\", 1, 20, 20)))", "0" },
     { "text(fill(1, 1, 9), \"\")", "9" },
+    { "maxval(absdiff(text(zeros([20 30]), \"M\", 9, 5, color=0.5), stamp(zeros([20 30]), text_mask(\"M\"), 9, 5, "
+      "color=0.5)))",
+      "0" },
+    { "stamp(fill(3, 1, 9), fill(2, 1, 255), 1, 0, color=7)", "[[9; 7; 7]]" },
+    { "stamp(fill(3, 1, 9), fill(9, 9, 255), -1000, 0)", "[[9; 9; 9]]" },
     { "maxval(absdiff(text(zeros([20 30]), \"M\", 20, 15, anchor=SouthEast), text(zeros([20 30]), \"M\", 20, 15, "
       "anchor=southeast)))",
       "0" },
@@ -282,6 +313,7 @@ int main(void)
     tcase_add_loop_test(tc, strokes_are_lines_with_round_ends, 0, N_LETTERS);
     tcase_add_loop_test(tc, small_letters_stand_on_the_grid, 0, 5);
     tcase_add_loop_test(tc, words_on_pictures, 0, 4 * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, masks_on_pictures, 0, 4 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, words_at_edges, 0, 9);
     tcase_add_loop_test(tc, labels_of_a_sheet, 0, 4 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, small_texts, 0, (int)(sizeof small / sizeof *small));

@@ -321,5 +321,5 @@ if command -v script > /dev/null; then
     script -qec "'$imgpar_run' --quiet -e '\$1' in/a.png -o q.png" typed > /dev/null < /dev/null
     grep -q 'files' typed && fail "--quiet: $(cat -v typed)"
 fi
-expect "what standard input has instead of a picture" "$(printf abc | "$imgpar_run" -e '$1' - -o x.png 2>&1)" "imgpar-run: standard input: not an image: neither PNG, JPEG, NPY, PNM nor .cube"
+expect "what standard input has instead of a picture" "$(printf abc | "$imgpar_run" -e '$1' - -o x.png 2>&1)" "imgpar-run: standard input: not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font"
 finish

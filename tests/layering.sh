@@ -83,6 +83,7 @@ check_folder samples samples
 
 check_room 'CL/.*' src/run
 check_room 'clblast.*' src/run
+check_room 'ft2build.*' src/io
 check_room 'png\.h|jpeglib\.h|jerror\.h|turbojpeg\.h|zlib\.h' src/io
 check_room 'sqlite3(ext)?\.h' sqlext
 

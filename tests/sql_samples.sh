@@ -89,7 +89,7 @@ photos/deep.png|640x426|320x213|
 photos/dim.png|640x426|320x213|
 photos/empty.jpg|||image > thumbnail: an empty blob, not an image
 photos/gray.png|640x426|320x213|
-photos/text.jpg|||image > thumbnail: not an image: neither PNG, JPEG, NPY, PNM nor .cube"
+photos/text.jpg|||image > thumbnail: not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font"
 
 expect "sort-out.sql judges by white" "$(sample sort-out | cut -d'|' -f1,4)" "alpha.png|good
 cut.png|damaged

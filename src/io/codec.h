@@ -220,6 +220,8 @@ bool ip_pnm_sniff(const unsigned char *bytes, size_t n);
 imgpar_status ip_pnm_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);
 bool ip_cube_sniff(const unsigned char *bytes, size_t n);
 imgpar_status ip_cube_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);
+bool ip_font_sniff(const unsigned char *bytes, size_t n);
+imgpar_status ip_font_read(const ip_source *s, ip_header *header, ip_image *image, ip_error *err);
 imgpar_status ip_pnm_write(const ip_pixels *pixels, const ip_settings *settings, const ip_poll *poll, ip_sink *out,
                            ip_error *err);
 

@@ -36,6 +36,7 @@ static const ip_codec codecs[IP_N_FORMATS] = {
                         NULL,
                         &ip_pnm_rows },
     [IP_FORMAT_CUBE] = { "cube", { NULL }, 0, ip_cube_sniff, ip_cube_read, NULL, NULL, NULL }, /* read only */
+    [IP_FORMAT_FONT] = { "font", { NULL }, 0, ip_font_sniff, ip_font_read, NULL, NULL, NULL }, /* the same */
 };
 
 const ip_codec *ip_codec_of(ip_format format) { return &codecs[format]; }
@@ -52,6 +53,8 @@ bool ip_format_find(const char *name, ip_format *format)
             }
     return false;
 }
+
+bool ip_io_is_font(const void *bytes, size_t n) { return ip_font_sniff(bytes, n); }
 
 const char *ip_path_ending(const char *path)
 {
@@ -95,6 +98,8 @@ static const struct {
     { "an XML text, perhaps an SVG,", 0, "<?xml", 5 },
     { "compressed by gzip", 0, "\x1f\x8b", 2 },
     { "a ZIP, perhaps an NPZ,", 0, "PK\3\4", 4 },
+    { "a WOFF, a font that woff2_decompress makes a TTF of,", 0, "wOF2", 4 },
+    { "a WOFF, a compressed font,", 0, "wOFF", 4 },
     { "a deferred image of SQL, which png() finishes,", 0, "imgpar deferred image", 21 },
 };
 
@@ -119,9 +124,9 @@ imgpar_status ip_codec_sniff(const ip_source *s, const ip_codec **codec, ip_erro
     for (size_t k = 0; k < sizeof foreign / sizeof *foreign; k++)
         if (is_foreign(s, k))
             return ip_fail(err, IMGPAR_E_UNSUPPORTED,
-                           "%s: cannot read it: it is %s and neither PNG, JPEG, NPY, PNM nor .cube", s->name,
+                           "%s: cannot read it: it is %s and neither PNG, JPEG, NPY, PNM, .cube nor a font", s->name,
                            foreign[k].name);
-    return ip_fail(err, IMGPAR_E_CORRUPT, "%s: not an image: neither PNG, JPEG, NPY, PNM nor .cube", s->name);
+    return ip_fail(err, IMGPAR_E_CORRUPT, "%s: not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font", s->name);
 }
 
 imgpar_status ip_source_probe(const ip_source *s, ip_header *header, ip_error *err)

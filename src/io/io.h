@@ -26,6 +26,7 @@ typedef enum ip_format {
     IP_FORMAT_PNM,
     IP_N_WRITTEN_FORMATS, /* those that are only read follow */
     IP_FORMAT_CUBE = IP_N_WRITTEN_FORMATS,
+    IP_FORMAT_FONT,
     IP_N_FORMATS
 } ip_format;
 
@@ -112,6 +113,9 @@ const char *ip_format_name(ip_format format);
 bool ip_format_find(const char *name, ip_format *format);
 bool ip_format_from_path(const char *path, ip_format *format); /* by suffix, any case */
 const char *ip_path_ending(const char *path); /* what stands behind the last dot of the file's name, or NULL */
+
+/* Whether bytes begin as a TrueType or OpenType font does, or a collection of them. */
+bool ip_io_is_font(const void *bytes, size_t n);
 
 /* name appears in messages ("photo.jpg: not an image ..."). A probe reads the header only and adds no warnings. */
 imgpar_status ip_io_probe(const void *bytes, size_t n, const char *name, const ip_read_options *options,

@@ -6,81 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- coverage ------------------------------------------------------------------------------------ */
-
-/* What of a pixel's width, its middle d away, a line covers that reaches half to either side of its own. */
-static double covered(double d, double half)
-{
-    const double from = d - 0.5 > -half ? d - 0.5 : -half, to = d + 0.5 < half ? d + 0.5 : half;
-    return to > from ? to - from : 0;
-}
-
-static void raise_to(unsigned char *cover, double share)
-{
-    const int level = (int)(share * 255 + 0.5);
-    if (level > *cover) *cover = (unsigned char)(level > 255 ? 255 : level);
-}
-
-bool ip_watch_goes_on(ip_watch *watch, int64_t work)
-{
-    enum { ASKED_EVERY = 1 << 20 };
-    if (!watch) return true;
-    watch->work += work;
-    if (!watch->status && watch->work >= ASKED_EVERY) {
-        watch->status = watch->ask(watch->user);
-        watch->work = 0;
-    }
-    return !watch->status;
-}
-
-/* The whole number at or before v, from 0 to n; NaN is 0. */
-static int64_t cut(double v, int64_t n) { return !(v > 0) ? 0 : v >= (double)n ? n : (int64_t)v; }
-
-void ip_canvas_line(const ip_canvas *canvas, ip_point from, ip_point to, double width)
-{
-    const double half = width / 2, reach = half + 0.5, u = to.x - from.x, v = to.y - from.y, square = u * u + v * v;
-    const int64_t y0 = cut(fmin(from.y, to.y) - reach, canvas->height),
-                  y1 = cut(fmax(from.y, to.y) + reach + 1, canvas->height);
-    for (int64_t y = y0; y < y1; y++) {
-        const double q = (double)y + 0.5 - from.y;
-        double left = fmin(from.x, to.x), right = fmax(from.x, to.x);
-        if (v != 0) { /* of a long slanting line a row sees a part */
-            const double a = from.x + u * fmin(fmax((q - reach) / v, 0), 1),
-                         b = from.x + u * fmin(fmax((q + reach) / v, 0), 1);
-            left = fmin(a, b);
-            right = fmax(a, b);
-        }
-        const int64_t x0 = cut(left - reach, canvas->width), x1 = cut(right + reach + 1, canvas->width);
-        if (!ip_watch_goes_on(canvas->watch, x1 - x0 + 1)) return;
-        for (int64_t x = x0; x < x1; x++) {
-            if (canvas->cover[y * canvas->width + x] == 255) continue;
-            const double p = (double)x + 0.5 - from.x;
-            const double t = square > 0 ? fmin(fmax((p * u + q * v) / square, 0), 1) : 0;
-            const double d = hypot(p - t * u, q - t * v);
-            if (d < reach) raise_to(&canvas->cover[y * canvas->width + x], covered(d, half));
-        }
-    }
-}
-
-void ip_canvas_fill(const ip_canvas *canvas, ip_point a, ip_point b)
-{
-    const int64_t y0 = cut(a.y, canvas->height), y1 = cut(ceil(b.y), canvas->height);
-    const int64_t x0 = cut(a.x, canvas->width), x1 = cut(ceil(b.x), canvas->width);
-    for (int64_t y = y0; y < y1; y++) {
-        if (!ip_watch_goes_on(canvas->watch, x1 - x0 + 1)) return;
-        for (int64_t x = x0; x < x1; x++) {
-            const double across = fmin(b.x, (double)x + 1) - fmax(a.x, (double)x);
-            const double along = fmin(b.y, (double)y + 1) - fmax(a.y, (double)y);
-            raise_to(&canvas->cover[y * canvas->width + x], fmax(across, 0) * fmax(along, 0));
-        }
-    }
-}
-
-void ip_canvas_clear(const ip_canvas *canvas)
-{
-    memset(canvas->cover, 0, (size_t)canvas->width * (size_t)canvas->height);
-}
-
 /* ---- the font ------------------------------------------------------------------------------------ */
 
 enum { DRAWN, ACCENTED, SMALLER, SAME };
@@ -104,7 +29,7 @@ static const glyph glyphs[] = {
 #undef COMPOSED
 #undef REDUCED
 #undef ALIAS
-enum { N_GLYPHS = sizeof glyphs / sizeof *glyphs, UNKNOWN = 0xfffd };
+enum { N_GLYPHS = sizeof glyphs / sizeof *glyphs, UNKNOWN = IP_UNKNOWN_CHARACTER };
 
 static const double reduced = 2.0 / 3;
 
@@ -301,8 +226,7 @@ static void walk_glyph(pen *p, const glyph *g)
 
 /* ---- lines of letters ---------------------------------------------------------------------------- */
 
-/* The next character; what is no UTF-8 is an unknown one for each byte. */
-static uint32_t next_code(const char **at)
+uint32_t ip_next_character(const char **at)
 {
     const unsigned char *s = (const unsigned char *)*at;
     const int more = s[0] < 0x80                   ? 0
@@ -360,7 +284,7 @@ static double walk_line(const ip_lettering *l, const char **at, void (*each)(voi
             before = 0;
             continue;
         }
-        const uint32_t code = next_code(at);
+        const uint32_t code = ip_next_character(at);
         const glyph *g = find(code);
         x += kern(before, code);
         if (each) each(user, g, x);
@@ -381,19 +305,10 @@ static ip_point flat_box(const ip_lettering *l)
     }
 }
 
-static ip_point turned(const ip_lettering *l, ip_point p)
-{
-    const double quarter = l->angle / 90, a = l->angle * (3.14159265358979323846 / 180);
-    const bool is_whole = quarter == floor(quarter) && fabs(quarter) < 1e9;
-    const int k = is_whole ? (int)quarter & 3 : 0;
-    const double c = is_whole ? (double)((int[]){ 1, 0, -1, 0 })[k] : cos(a);
-    const double s = is_whole ? (double)((int[]){ 0, 1, 0, -1 })[k] : sin(a);
-    return (ip_point){ c * p.x - s * p.y, s * p.x + c * p.y };
-}
-
 ip_point ip_lettering_box(const ip_lettering *l)
 {
-    const ip_point box = flat_box(l), a = turned(l, box), b = turned(l, (ip_point){ box.x, -box.y });
+    const ip_point box = flat_box(l), a = ip_point_turned(box, l->angle),
+                   b = ip_point_turned((ip_point){ box.x, -box.y }, l->angle);
     return (ip_point){ fmax(fabs(a.x), fabs(b.x)) + 2 * l->grow, fmax(fabs(a.y), fabs(b.y)) + 2 * l->grow };
 }
 
@@ -433,7 +348,7 @@ static double height_of(const drawing *d, double y)
 static ip_point on_canvas(const drawing *d, ip_point p)
 {
     const double x = d->glyph_x + p.x * d->glyph_scale, y = d->baseline - height_of(d, p.y);
-    const ip_point q = turned(d->l, (ip_point){ x - d->half.x, y - d->half.y });
+    const ip_point q = ip_point_turned((ip_point){ x - d->half.x, y - d->half.y }, d->l->angle);
     return (ip_point){ d->middle.x + q.x, d->middle.y + q.y };
 }
 
