@@ -131,16 +131,16 @@ typedef enum imgpar_border {
                                  the same error */
 } imgpar_border;
 
-#define IMGPAR_MAX_RANK 4 /* of arrays today */
-#define IMGPAR_SHAPE_ROOM \
-    8 /* extents that structs have room for, so that arrays may get more dimensions without new structs */
+#define IMGPAR_MAX_RANK 8   /* axes of an array; imgpar_op_info.takes_many_axes tells which operations take all */
+#define IMGPAR_SHAPE_ROOM 8 /* extents that structs have room for */
 
 /*
  * Type and shape of an array, row-major. An image is [height, width, channels]
  * with 1 (gray), 2 (gray, alpha), 3 (RGB) or 4 (RGBA) channels; [height, width]
  * is a gray image; [depth, height, width, channels] is a volume or a video.
  * width, height, channels and depth are filled in for every rank: a rank-1
- * array of n elements has width n, height 1.
+ * array of n elements has width n, height 1; of an array of more than four axes
+ * depth is the product of all extents before the last three.
  */
 typedef struct imgpar_info {
     size_t struct_size;
@@ -499,7 +499,7 @@ typedef struct imgpar_op_param {
     const char *type;         /* "number" "integer" "bool" "text" "choice" "vector" "matrix" */
     const char *default_text; /* NULL: required */
     const char *choices;      /* of choices: "replicate|reflect|..."; else a further rule, "odd" (only odd numbers or
-                                 extents), "whole" (only whole numbers, in vectors up to 4), "free" (NaN and infinities,
+                                 extents), "whole" (only whole numbers, in vectors up to 8), "free" (NaN and infinities,
                                  too) or "vector" (also one number a channel); or NULL */
     double minimum, maximum;  /* of numbers, and of the elements of whole vectors; -INFINITY, INFINITY: free */
     const char *unit;         /* "px", "levels", or "" */
@@ -540,6 +540,7 @@ typedef struct imgpar_op_info {
     const char *alpha;
     int takes_more; /* any number of arrays, n_inputs at least; where that is two: the row of the first two, of that and
                      * the third, ... */
+    int takes_many_axes; /* arrays of up to IMGPAR_MAX_RANK axes; the others take up to 4, and refuse more */
 } imgpar_op_info;
 
 /* The table: every operation by index, or by name or alias (NULL if there is none). */

@@ -177,9 +177,9 @@ START_TEST(on_ref_a_node_is_what_its_compute_function_makes)
     imgpar_array *none = imgpar_cl_apply(ref, &node);
     ck_assert_int_eq(imgpar_array_status(none), IMGPAR_E_NO_DEVICE);
     node.compute = triple;
-    node.rank = 5;
+    node.rank = 9;
     imgpar_array *bad = imgpar_cl_apply(ref, &node);
-    ck_assert_str_eq(imgpar_array_message(bad), "apply: rank=5 is not 1 to 4");
+    ck_assert_str_eq(imgpar_array_message(bad), "apply: rank=9 is not 1 to 8");
     imgpar_array *const all[] = { a, b, c, none, bad };
     for (int k = 0; k < 5; k++)
         imgpar_array_release(all[k]);

@@ -257,7 +257,7 @@ START_TEST(errors_are_passed_on)
     expect_error(imgpar_x_plus(a, imgpar_x_array(second, array)), IMGPAR_E_ARGUMENT, "belong to different maps");
     expect_error(imgpar_x_array(map, NULL), IMGPAR_E_ARGUMENT, "array is NULL");
     expect_error(imgpar_x_coord(a, 2), IMGPAR_E_ARGUMENT, "no such axis");
-    expect_error(imgpar_x_neighbour(a, (int[]){ 1 }, 0, IMGPAR_BORDER_WRAP), IMGPAR_E_ARGUMENT, "1 to 4 offsets");
+    expect_error(imgpar_x_neighbour(a, (int[]){ 1 }, 0, IMGPAR_BORDER_WRAP), IMGPAR_E_ARGUMENT, "1 to 8 offsets");
     expect_error(imgpar_x_neighbour(a, (int[]){ 1 }, 1, (imgpar_border)9), IMGPAR_E_ARGUMENT, "border");
     expect_error(imgpar_x_plus(imgpar_x_array(NULL, array), imgpar_x_whole(NULL, 1)), IMGPAR_E_HOST_MEMORY, "memory");
     ck_assert_ptr_null(imgpar_map_new(NULL));

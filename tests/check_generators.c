@@ -405,7 +405,7 @@ START_TEST(what_cannot_be_made_is_refused)
     static const struct {
         const char *text, *message;
     } refusals[] = {
-        { "zeros([1 2 3 4 5])", "zeros: shape has 5 elements; there are up to 4 axes" },
+        { "zeros([1 2 3 4 5 6 7 8 9])", "zeros: shape has 9 elements; there are up to 8 axes" },
         { "zeros([2 -1])", "zeros: shape has -1, which is below 0" },
         { "zeros([2 2147483648])", "zeros: shape has 2147483648, which is above 2147483647" },
         { "zeros([2 0.5])", "zeros: shape has 0.5, which is not a whole number" },

@@ -287,7 +287,7 @@ static const text_case messages[] = {
     { "save(1, \"a.jpg\", range=\"1x\")", "1:18: save: jpeg: range=1x is not a number above 0" },
     { "print(make(2, expr=x))", "1:7: make: height is missing" },
     { "print(make(2, 3))", "1:7: make: expr is missing" },
-    { "print(make(shape=[2 0], expr=x))", "1:18: make: shape is a vector of 1 to 4 whole numbers from 1 to 1000000" },
+    { "print(make(shape=[2 0], expr=x))", "1:18: make: shape is a vector of 1 to 8 whole numbers from 1 to 1000000" },
     { "print(make(2, shape=[2 2], expr=x))", "1:21: make: shape stands for width, height and channels; give it alone" },
     { "print(itearte(1, 2, _))", "1:7: unknown operation itearte (near: iterate)" },
     { "x0 = 1\nsavee(x0, \"a.png\")", "2:1: unknown operation savee (near: save)" },

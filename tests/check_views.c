@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Views move elements as NumPy does, on ranks 1 to 4 and in every schedule; a chain of them is one
- * kernel; and some of them undo each other.
+ * Views move elements as NumPy does, on ranks 1 to 4 (of more: check_many_axes.c) and in every schedule; a chain of
+ * them is one kernel; and some of them undo each other.
  */
 #include "nd.h"
 
@@ -456,7 +456,7 @@ START_TEST(what_fits_no_shape_is_refused)
     } refusals[] = {
         { "reshape($1, [5 -1])", "reshape: the 48 elements of [6, 8] do not fill that shape" },
         { "reshape($1, [-1 -1])", "reshape: shape has -1 more than once" },
-        { "reshape($1, [1 1 1 1 48])", "reshape: shape has 5 elements; there are up to 4 axes" },
+        { "reshape($1, [1 1 1 1 1 1 1 1 48])", "reshape: shape has 9 elements; there are up to 8 axes" },
         { "slice($1, step=0)", "slice: step must not be 0" },
         { "slice($1, [0 0], [2 2], [1 0])", "slice: step must not be 0" },
         { "slice($1, 0.5)", "slice: from=0.5 is not a whole number" },

@@ -135,7 +135,7 @@ static const struct {
     { "einsum(\"ij-i\", $1)", "einsum: \"ij-i\": operands end at a comma or at ->" },
     { "einsum(\"ij->i->j\", $1)", "einsum: \"ij->i->j\": behind -> stand the letters of the result" },
     { "einsum(\"i,j,k\", $1, $1)", "einsum: \"i,j,k\": there are one or two operands" },
-    { "einsum(\"abcde->a\", $1)", "einsum: \"abcde->a\": an array has up to 4 axes" },
+    { "einsum(\"abcdefghi->a\", $1)", "einsum: \"abcdefghi->a\": an array has up to 8 axes" },
     { "einsum(\"ij,kl,\", $1, $1)", "einsum: \"ij,kl,\": there are one or two operands" },
     { "einsum(3, $1)", "einsum: a text is expected first, as \"ij,jk->ik\"" },
     { "einsum(\"ij\", \"ij\")", "einsum: an array is expected, not " },

@@ -286,8 +286,9 @@ expect_run "a form is explained" 0 "make(width, height, expr, channels=, shape=)
 
   an array from an expression in x, y, z and c
   The result is [height, width] and has the channels of expr: make(256, 64, zip(x, y, 0)).
-  With channels=n it has n, and c counts them. shape=[...], 1 to 4 extents from the first axis on,
-  stands for width, height and channels: make(shape=[5 64 64 1], expr=z).
+  With channels=n it has n, and c counts them. shape=[...], 1 to 8 extents from the first axis on,
+  stands for width, height and channels: make(shape=[5 64 64 1], expr=z). Of more than 4 axes
+  y, x and c are the last three; indices() has the others.
   Random numbers need no shape in it, make(64, 64, x + normal(seed=3)), as beside arrays: a + normal(sigma=9).
 
 example:

@@ -55,7 +55,12 @@ imgpar_array *nd_array(imgpar_context *ctx, const nd *a)
 
 real nd_at(const nd *a, int64_t i, int64_t j, int64_t k, int64_t l)
 {
-    const int64_t index[4] = { i, j, k, l };
+    ck_assert_int_le(a->rank, 4);
+    return nd_here(a, (const int64_t[]){ i, j, k, l });
+}
+
+real nd_here(const nd *a, const int64_t *index)
+{
     int64_t at = 0;
     for (int axis = 0; axis < a->rank; axis++) {
         ck_assert_msg(index[axis] >= 0 && index[axis] < a->shape[axis], "the oracle reads index %d of axis %d",
@@ -101,15 +106,15 @@ static void check_type(const nd_case *c, imgpar_array *a, imgpar_dtype dtype)
     bool same = info.rank == c->out_rank;
     for (int k = 0; k < info.rank; k++)
         same = same && info.shape[k] == c->out[k];
-    ck_assert_msg(same, "%s: has the shape [%d %d %d %d] of %d axes", c->text, (int)info.shape[0], (int)info.shape[1],
-                  (int)info.shape[2], (int)info.shape[3], info.rank);
+    ck_assert_msg(same, "%s: has the shape [%d %d %d %d ...] of %d axes", c->text, (int)info.shape[0],
+                  (int)info.shape[1], (int)info.shape[2], (int)info.shape[3], info.rank);
 }
 
 static nd answer(const nd_case *c, imgpar_dtype dtype, const nd *in)
 {
     nd want = empty(dtype, c->out_rank, c->out);
     for (int64_t at = 0; at < want.count; at++) {
-        int64_t index[4] = { 0 }, rest = at;
+        int64_t index[IMGPAR_MAX_RANK] = { 0 }, rest = at;
         for (int axis = want.rank - 1; axis >= 0; axis--) {
             index[axis] = rest % want.shape[axis];
             rest /= want.shape[axis];

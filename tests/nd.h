@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arrays of 1 to 4 axes for tests of array operations: cases that say, element by element, what an
+ * Arrays of 1 to 8 axes for tests of array operations: cases that say, element by element, what an
  * expression of the language must give, and a bench that computes all cases of a table at once (one
  * program for many kernels) in every schedule.
  *
@@ -17,7 +17,7 @@ enum { ND_INPUTS = 2, ND_CASES = 100 };
 typedef struct nd {
     imgpar_dtype dtype;
     int rank;
-    int64_t shape[4];
+    int64_t shape[IMGPAR_MAX_RANK];
     int64_t count;
     real *v;
 } nd;
@@ -25,9 +25,9 @@ typedef struct nd {
 typedef struct nd_case {
     const char *op, *text; /* text: with $1 $2 */
     int rank[ND_INPUTS];   /* 0: there is no such input */
-    int64_t in[ND_INPUTS][4];
+    int64_t in[ND_INPUTS][IMGPAR_MAX_RANK];
     int out_rank;
-    int64_t out[4];
+    int64_t out[IMGPAR_MAX_RANK];
     real (*at)(const nd *in, const int64_t *i); /* the element at i before rounding */
     real slack;                                 /* relative to the largest magnitude of the result; 0: exact */
     imgpar_dtype (*dtype)(imgpar_dtype in);     /* NULL: that of the input */
@@ -39,6 +39,8 @@ void nd_free(nd *a);
 imgpar_array *nd_array(imgpar_context *ctx, const nd *a);
 /* The element at the first rank indices. */
 real nd_at(const nd *a, int64_t i, int64_t j, int64_t k, int64_t l);
+/* The same of as many indices as there are axes. */
+real nd_here(const nd *a, const int64_t *index);
 
 typedef struct nd_bench {
     imgpar_context *ctx;

@@ -119,7 +119,7 @@ static imgpar_status check_type(const char *function, imgpar_dtype dtype, int ra
     }
     type->space = ip_space_guess(type);
     type->white = ip_white_guess(type);
-    return IMGPAR_OK;
+    return ip_type_check_folded(type, function, err);
 }
 
 /* A source that owns data by way of release; releases it where it fails. */

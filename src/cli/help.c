@@ -160,6 +160,7 @@ int print_op(const char *name)
     if (op->n_inputs > 0) print_wrapped("alpha: ", op->alpha ? op->alpha : "as any channel");
     if (op->same_bytes) print_wrapped("", "the same bytes on every device");
     if (op->takes_complex) print_wrapped("", "takes complex numbers");
+    if (op->takes_many_axes && op->n_inputs > 0) print_wrapped("", "takes arrays of up to 8 axes");
     if (op->aliases && op->aliases[0]) print_wrapped("also called: ", op->aliases);
     if (op->n_params > 0) puts("\nparameters:");
     for (int i = 0; i < op->n_params; i++)

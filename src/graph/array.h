@@ -187,6 +187,23 @@ double ip_param_number(const imgpar_array *a, const char *name);
  * a last extent of 1..4 height, width, channels, else depth, height, width. */
 void ip_type_dims(const ip_type *type, int64_t dims[4]);
 /*
+ * Note [Folded axes]
+ * A stage has four dims. Of an array of five to eight axes the last three are height, width and channels, as of four
+ * axes, and all before them are the depth together: in row-major order, so that elements lie in memory as those of the
+ * array of four axes do that ip_type_folded() gives. Rows that compute element by element need not know. Views read and
+ * make indices axis by axis (ip_axis_coord(), ip_view_read()): along a folded axis the index is z div step mod extent.
+ * Rows that work along axes are made of themselves over reshaped arrays (ops/along.h). What places of pictures mean is
+ * defined for four axes; rows that use them refuse more, by name (ip_op.info.takes_many_axes).
+ */
+enum { IP_OWN_DIMS = 4 }; /* so many axes have a dim each */
+bool ip_type_is_folded(const ip_type *type);
+/* How far apart neighbours along an axis are along its dim: 1 but for folded axes. */
+int64_t ip_type_axis_step(const ip_type *type, int axis);
+/* The same elements in the same order as an array of four axes; one of up to four as it is. */
+ip_type ip_type_folded(const ip_type *type);
+/* Refuses more elements along the depth than coordinates count, of an operation of that name. */
+imgpar_status ip_type_check_folded(const ip_type *type, const char *name, ip_error *err);
+/*
  * Note [Complex numbers]
  * complex64 is a dtype of arrays; expressions and stages are real. What holds an array of complex64 is a stage of f32
  * with twice as many channels, which in every pixel counts real part, imaginary part, real part, ... as memory does. So
@@ -196,7 +213,7 @@ void ip_type_dims(const ip_type *type, int64_t dims[4]);
 /* The dtype and the four dims of what holds an array's elements. */
 imgpar_dtype ip_type_storage(const ip_type *type, int64_t dims[4]);
 bool ip_type_is_complex(const ip_type *type);
-/* Which of the four dims a shape's axis is. */
+/* Which of the four dims a shape's axis is, or is part of (Note [Folded axes]). */
 int ip_type_axis_dim(const ip_type *type, int axis);
 int64_t ip_type_count(const ip_type *type);
 void ip_type_info(const ip_type *type, imgpar_info *out);

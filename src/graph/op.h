@@ -27,10 +27,15 @@ enum {
     IP_OP_LINEAR = 64,
     IP_OP_BRANCH = 128, /* input 0 tells which of the others is the value; where it is one number: run/branches.c */
     IP_OP_APART = 256,  /* has kernels of its own (ir/opaque.h): what it computes is in memory, whoever reads it */
-    IP_OP_ALIKE = 512 /* adds, subtracts or compares its inputs, which are to be on one scale: graph/inherit.c warns */
+    IP_OP_ALIKE = 512, /* adds, subtracts or compares its inputs, which are to be on one scale: graph/inherit.c warns */
+    IP_OP_ANY_RANK = 1024, /* computes wherever elements lie: takes as many axes as there can be, as views do */
+    IP_OP_ALONG = 2048,    /* works along the axes that its parameter axis names: so does it (ops/along.h) */
+    IP_OP_PLACES = 4096    /* element-wise, but of places of a picture: takes up to four axes */
 };
-/* What info.takes_complex is. */
+/* What info.takes_complex is, and info.takes_many_axes. */
 #define IP_OP_TAKES_COMPLEX(flags) (((flags) & (IP_OP_COMPLEX | IP_OP_LINEAR)) != 0)
+#define IP_OP_TAKES_MANY_AXES(flags) \
+    (((flags) & (IP_OP_ELEMENTWISE | IP_OP_VIEW | IP_OP_ANY_RANK | IP_OP_ALONG)) != 0 && ((flags)&IP_OP_PLACES) == 0)
 
 /* The row that joins the arrays of a row that takes more than its one (lexsort), which takes them apart. */
 #define IP_KEYS "keys"

@@ -18,6 +18,7 @@ static bool ends_in_channels(const ip_type *type)
 
 int ip_type_axis_dim(const ip_type *type, int axis)
 {
+    if (ip_type_is_folded(type)) return axis < type->rank - C ? 0 : axis + 4 - type->rank;
     if (ends_in_channels(type)) return axis + 4 - type->rank;
     return axis + 3 - type->rank;
 }
@@ -27,7 +28,37 @@ void ip_type_dims(const ip_type *type, int64_t dims[4])
     for (int k = 0; k < 4; k++)
         dims[k] = 1;
     for (int k = 0; k < type->rank; k++)
-        dims[ip_type_axis_dim(type, k)] = type->shape[k];
+        dims[ip_type_axis_dim(type, k)] *= type->shape[k];
+}
+
+bool ip_type_is_folded(const ip_type *type) { return type->rank > IP_OWN_DIMS; }
+
+int64_t ip_type_axis_step(const ip_type *type, int axis)
+{
+    int64_t step = 1;
+    for (int k = axis + 1; ip_type_is_folded(type) && k < type->rank - C; k++)
+        step *= type->shape[k];
+    return step;
+}
+
+ip_type ip_type_folded(const ip_type *type)
+{
+    ip_type folded = *type;
+    if (!ip_type_is_folded(type)) return folded;
+    memset(folded.shape, 0, sizeof folded.shape);
+    folded.rank = IP_OWN_DIMS;
+    ip_type_dims(type, folded.shape);
+    return folded;
+}
+
+imgpar_status ip_type_check_folded(const ip_type *type, const char *name, ip_error *err)
+{
+    int64_t n = 1;
+    for (int k = 0; ip_type_is_folded(type) && k < type->rank - C; k++) /* below 2^62: both factors have 31 bits */
+        if (type->shape[k] > 1 && (n *= type->shape[k]) > INT32_MAX)
+            return ip_fail(err, IMGPAR_E_LIMIT,
+                           "%s: the axes before the last three have more than 2147483647 elements together", name);
+    return IMGPAR_OK;
 }
 
 bool ip_type_is_complex(const ip_type *type) { return type->dtype == IMGPAR_COMPLEX64; }
@@ -50,10 +81,11 @@ int64_t ip_type_count(const ip_type *type)
 
 char *ip_shape_text(const ip_type *type, char *buf)
 {
-    int n = snprintf(buf, 96, "[");
-    for (int k = 0; k < type->rank; k++)
-        n += snprintf(buf + n, 96 - (size_t)n, "%s%lld", k ? ", " : "", (long long)type->shape[k]);
-    snprintf(buf + n, 96 - (size_t)n, "]");
+    enum { ROOM = 96 };
+    int n = snprintf(buf, ROOM, "[");
+    for (int k = 0; k < type->rank && n < ROOM; k++)
+        n += snprintf(buf + n, (size_t)(ROOM - n), "%s%lld", k ? ", " : "", (long long)type->shape[k]);
+    if (n < ROOM) snprintf(buf + n, (size_t)(ROOM - n), "]");
     return buf;
 }
 

@@ -123,7 +123,7 @@ void ip_exact_note(const ip_pixels *p, imgpar_space guessed, ip_str *text)
 /* Only data may have any shape. */
 static bool may_be_picture(const ip_header *h)
 {
-    return h->rank == 2 || (h->rank >= 3 && h->shape[h->rank - 1] >= 1 && h->shape[h->rank - 1] <= 4);
+    return h->rank == 2 || ((h->rank == 3 || h->rank == 4) && h->shape[h->rank - 1] >= 1 && h->shape[h->rank - 1] <= 4);
 }
 
 /* Skips text at *at if it comes next. */

@@ -231,7 +231,8 @@ static imgpar_status parse_layout(const ip_source *s, layout *l, ip_error *err)
 static imgpar_space space_of(const layout *l)
 {
     const uint64_t last = l->rank == 2 ? 1 : l->rank >= 3 ? l->shape[l->rank - 1] : 0;
-    if ((l->dtype != IMGPAR_U8 && l->dtype != IMGPAR_U16) || last < 1 || last > 4) return IMGPAR_SPACE_DATA;
+    if ((l->dtype != IMGPAR_U8 && l->dtype != IMGPAR_U16) || l->rank > 4 || last < 1 || last > 4)
+        return IMGPAR_SPACE_DATA;
     return last <= 2 ? IMGPAR_SPACE_GRAY : IMGPAR_SPACE_SRGB;
 }
 

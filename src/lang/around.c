@@ -33,6 +33,7 @@ static bool find_axes(surroundings *s)
 {
     const ip_type *type = s->ev->checking ? NULL : &s->a.u.array->type;
     s->n_axes = type ? 0 : MOST_DISTANCES;
+    if (type && !ip_eval_has_neighbours(s->ev, s->slots[0]->offset, s->a.u.array)) return false;
     for (int k = 0; type && k < type->rank; k++) {
         int dim = ip_type_axis_dim(type, k);
         if (dim < 3) s->dims[s->n_axes++] = dim;

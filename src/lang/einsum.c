@@ -52,7 +52,7 @@ static bool read_letters(summation *s, const char **at, char letters[IMGPAR_MAX_
     for (; **at && **at != ',' && **at != '-'; ++*at) {
         if (**at == ' ') continue;
         if (!is_letter(**at)) return fail(s, "axes are letters, as in \"ij,jk->ik\"");
-        if (n == IMGPAR_MAX_RANK) return fail(s, "an array has up to 4 axes");
+        if (n == IMGPAR_MAX_RANK) return fail(s, "an array has up to 8 axes");
         letters[n++] = **at;
     }
     letters[n] = '\0';
@@ -69,7 +69,7 @@ static bool implied_result(summation *s)
             for (const char *l = s->in[k].letters; *l; l++)
                 times += *l == c;
         if (times != 1) continue;
-        if (n == IMGPAR_MAX_RANK) return fail(s, "the result would have more than 4 axes");
+        if (n == IMGPAR_MAX_RANK) return fail(s, "the result would have more than 8 axes");
         s->out[n++] = c;
     }
     return true;

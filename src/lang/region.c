@@ -239,5 +239,9 @@ bool ip_eval_coordinate(ip_eval *ev, const ip_node *node, ip_val *out)
     *out = ip_val_unknown(IP_V_ARRAY);
     if (ev->checking) return true;
     int dim = (int)(strchr("zyxc", name[0]) - "zyxc");
+    if (dim == 0 && ip_type_is_folded(&coords->type))
+        return ip_eval_fail(ev, node->offset,
+                            "z is a coordinate of arrays of up to 4 axes; indices(shape, axis) has those of %d",
+                            coords->type.rank);
     return ip_call_result(ev, node->offset, ip_build_coordinate(ev->ctx, dim, &coords->type), out);
 }

@@ -126,7 +126,7 @@ static bool spread(ip_eval *ev, const ip_node *call, const ip_coords *coords, bo
 
 enum { WIDTH, HEIGHT, EXPR, CHANNELS, SHAPE, N_MAKE };
 
-/* shape=[depth height width channels], or fewer of them. */
+/* shape=[depth height width channels], or fewer of them, or more before these. */
 static bool make_shape(ip_eval *ev, const ip_node *node, ip_type *type)
 {
     ip_val v;
@@ -134,15 +134,18 @@ static bool make_shape(ip_eval *ev, const ip_node *node, ip_type *type)
     const ip_matrix *m = v.kind == IP_V_MATRIX ? v.u.matrix : NULL;
     int n = m ? m->rows * m->cols : 0;
     bool is_known = m && !v.unknown, ok = v.kind == IP_V_MATRIX || v.kind == IP_V_ANY;
-    if (is_known) ok = (m->rows == 1 || m->cols == 1) && n >= 1 && n <= 4;
+    if (is_known) ok = (m->rows == 1 || m->cols == 1) && n >= 1 && n <= IMGPAR_MAX_RANK;
     for (int k = 0; ok && is_known && k < n; k++) {
         ok = m->numbers[k] >= 1 && m->numbers[k] <= SIDE_MAX && m->numbers[k] == floor(m->numbers[k]);
         type->shape[k] = ok ? (int64_t)m->numbers[k] : 1;
     }
-    if (is_known) type->rank = n;
+    if (is_known && ok) type->rank = n;
     ip_val_free(&v);
-    return ok ||
-           ip_eval_fail(ev, node->offset, "make: shape is a vector of 1 to 4 whole numbers from 1 to %d", SIDE_MAX);
+    ip_error err = { .status = IMGPAR_OK };
+    if (!ok)
+        return ip_eval_fail(ev, node->offset, "make: shape is a vector of 1 to %d whole numbers from 1 to %d",
+                            IMGPAR_MAX_RANK, SIDE_MAX);
+    return !ip_type_check_folded(type, "make", &err) || ip_eval_fail(ev, node->offset, "%s", err.message);
 }
 
 static bool reads_coordinates(const ip_node *node)
@@ -354,7 +357,8 @@ static bool scan_options(ip_eval *ev, const ip_node *const *slots, ip_scan_optio
     int64_t axis = 0;
     bool known = true;
     *options = (ip_scan_options){ .axis = 0 };
-    if (slots[3] && !ip_eval_integer(ev, slots[3], "scan: axis", -4, 3, &axis, &known)) return false;
+    if (slots[3] && !ip_eval_integer(ev, slots[3], "scan: axis", -IMGPAR_MAX_RANK, IMGPAR_MAX_RANK - 1, &axis, &known))
+        return false;
     options->axis = (int)axis;
     return flag_of(ev, slots[4], "scan", "exclusive", &options->exclusive) &&
            flag_of(ev, slots[5], "scan", "reverse", &options->reverse) &&

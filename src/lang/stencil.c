@@ -120,6 +120,16 @@ static const char *border_of(const imgpar_array *a, const ip_stencil_form *form,
     return words[(int)ip_param_number(a, "border")];
 }
 
+bool ip_eval_has_neighbours(ip_eval *ev, size_t offset, const imgpar_array *a)
+{
+    char text[96];
+    return !ip_type_is_folded(&a->type) ||
+           ip_eval_fail(ev, offset,
+                        "neighbours are read along up to %d axes; the array has %d, %s; circshift and "
+                        "pad take them all",
+                        IP_OWN_DIMS, a->type.rank, ip_shape_text(&a->type, text));
+}
+
 bool ip_call_read(ip_eval *ev, size_t offset, imgpar_array *a, const ip_offsets *offsets, ip_val *out)
 {
     ip_offsets at = *offsets;
@@ -148,6 +158,7 @@ static bool build_read(ip_eval *ev, const ip_node *node, const ip_val *base, con
         *out = ip_val_unknown(IP_V_ARRAY);
         return true;
     }
+    if (!ip_eval_has_neighbours(ev, node->offset, base->u.array)) return false;
     if (form && !at->taps) note_read(form, base->u.array, at->by, at->n);
     return ip_call_read(ev, node->offset, base->u.array, at, out);
 }
@@ -157,7 +168,7 @@ bool ip_eval_read(ip_eval *ev, const ip_node *node, ip_val *out)
 {
     ip_val base;
     ip_offsets at = { .n = node->n_items - 1 };
-    if (at.n > IMGPAR_MAX_RANK) return ip_eval_fail(ev, node->offset, "an array has at most 4 axes");
+    if (at.n > IMGPAR_MAX_RANK) return ip_eval_fail(ev, node->offset, "an array has at most %d axes", IMGPAR_MAX_RANK);
     if (!ip_eval_value(ev, node->items[0], &base)) return false;
     bool ok = base.kind == IP_V_ARRAY || base.kind == IP_V_ANY;
     if (!ok) ip_eval_fail(ev, node->offset, "only arrays have neighbours; this is %s", ip_val_kind_text(&base));
@@ -341,7 +352,7 @@ static bool window_radii(ip_eval *ev, const ip_node *node, int rank, int64_t rad
     const ip_matrix *m = v.kind == IP_V_MATRIX ? v.u.matrix : NULL;
     bool ok = m || v.kind == IP_V_ANY || v.kind == IP_V_NUMBER, is_known = !v.unknown && v.kind != IP_V_ANY;
     *n = !is_known ? 0 : m ? m->rows * m->cols : 2;
-    if (m && *n > IMGPAR_MAX_RANK) ok = false;
+    if (m && *n > IP_OWN_DIMS) ok = false;
     if (!ev->checking && !m && *n > rank) *n = rank;
     for (int k = 0; ok && k < *n; k++) {
         double r = m ? m->numbers[k] : v.number;
@@ -351,8 +362,9 @@ static bool window_radii(ip_eval *ev, const ip_node *node, int rank, int64_t rad
     ip_val_free(&v);
     if (ok && !ev->checking && *n > rank)
         return ip_eval_fail(ev, node->offset, "window: %d radii, but the array has %d axes", *n, rank);
-    return ok || ip_eval_fail(ev, node->offset, "window: radius is a whole number from 0 to %d, or a vector of up to 4",
-                              RADIUS_MAX);
+    return ok ||
+           ip_eval_fail(ev, node->offset, "window: radius is a whole number from 0 to %d, or a vector of up to %d",
+                        RADIUS_MAX, IP_OWN_DIMS);
 }
 
 static bool window_border(ip_eval *ev, const ip_node *word, const char **border)
@@ -386,6 +398,7 @@ static bool fold_window(ip_eval *ev, const ip_node *call, const ip_node *const s
         *out = ip_val_unknown(IP_V_ARRAY);
         return true;
     }
+    if (!ip_eval_has_neighbours(ev, slots[0]->offset, a->u.array)) return false;
     *out = ip_val_copy(a);
     bool ok = true;
     for (int axis = 0; ok && axis < n; axis++)

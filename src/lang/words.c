@@ -64,8 +64,9 @@ static const ip_word words[] = {
     FORM("make", ip_form_make, "make(width, height, expr, channels=, shape=)",
          "an array from an expression in x, y, z and c",
          "The result is [height, width] and has the channels of expr: make(256, 64, zip(x, y, 0)).\n"
-         "With channels=n it has n, and c counts them. shape=[...], 1 to 4 extents from the first axis on,\n"
-         "stands for width, height and channels: make(shape=[5 64 64 1], expr=z).\n"
+         "With channels=n it has n, and c counts them. shape=[...], 1 to 8 extents from the first axis on,\n"
+         "stands for width, height and channels: make(shape=[5 64 64 1], expr=z). Of more than 4 axes\n"
+         "y, x and c are the last three; indices() has the others.\n"
          "Random numbers need no shape in it, make(64, 64, x + normal(seed=3)), as beside arrays: a + normal(sigma=9).",
          "make(256, 64, x)", 0, "width", "height", "expr", "channels", "shape"),
     FORM("iterate", ip_form_iterate, "iterate(start, count, step, until=, check=1)", "repeats a step",

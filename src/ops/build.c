@@ -10,6 +10,7 @@
 #include "base/dtype.h"
 #include "base/str.h"
 #include "graph/services.h"
+#include "ops/along.h"
 #include "ops/check.h"
 #include "ops/complex.h"
 #include "ops/coverage.h"
@@ -151,6 +152,27 @@ static imgpar_status refuse_complex(const imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
+/* More axes than a stage has dims, where the row computes with places of pictures. */
+static imgpar_status refuse_many_axes(const imgpar_array *node, ip_error *err)
+{
+    for (int k = 0; k < node->n_inputs && !node->op->info.takes_many_axes; k++) {
+        const imgpar_array *a = node->inputs[k];
+        if (!ip_type_is_folded(&a->type)) continue;
+        const char *what = k < node->op->info.n_inputs ? node->op->info.input_names[k] : "a parameter";
+        char text[96];
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %d axes, %s; this operation takes up to %d",
+                       ip_op_label(node->op), what, a->type.rank, ip_shape_text(&a->type, text), IP_OWN_DIMS);
+    }
+    return IMGPAR_OK;
+}
+
+/* What is left to be said of a type that infer() set, whatever the row. */
+static imgpar_status check_folded(imgpar_array *node, ip_error *err)
+{
+    if (ip_type_is_folded(&node->type)) node->type.space = IMGPAR_SPACE_DATA;
+    return ip_type_check_folded(&node->type, ip_op_label(node->op), err);
+}
+
 /* The node of a checked call with its type, or err says why there is none; NULL without memory. */
 static imgpar_array *typed_node(imgpar_context *ctx, const ip_op *op, const ip_arg *args, int n, ip_error *err)
 {
@@ -163,11 +185,12 @@ static imgpar_array *typed_node(imgpar_context *ctx, const ip_op *op, const ip_a
     }
     imgpar_array *node = ip_array_new(ctx, op, op->info.n_inputs + n_lazy);
     if (node && !fill_inputs(node, args, &bound, err) && !fill_params(node, args, &bound, err) &&
-        !refuse_complex(node, err)) {
+        !refuse_complex(node, err) && !refuse_many_axes(node, err)) {
         bool changed = false;
         node->range = (ip_range){ -INFINITY, INFINITY };
         if (!op->infer(node, err) && !ip_white_meet(node, &changed, err) && changed) op->infer(node, err);
         ip_white_infer(node, &node->type);
+        if (!err->status) check_folded(node, err);
         if (!err->status) ip_alpha_infer(node);
     }
     return node;
@@ -223,8 +246,11 @@ imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args,
     imgpar_array *node = typed_node(ctx, op, args, n, &err);
     if (!node) return no_memory();
     bool is_linear = !err.status && op->flags & IP_OP_LINEAR && ip_complex_has_input(node);
-    if (err.status || !(op->expand || is_linear)) return finish(ctx, node, &err);
-    imgpar_array *result = as_told(node, is_linear ? ip_complex_linear(node, args, n) : op->expand(node));
+    bool is_along = !err.status && op->flags & IP_OP_ALONG && ip_has_folded(node);
+    if (err.status || !(op->expand || is_linear || is_along)) return finish(ctx, node, &err);
+    imgpar_array *result = as_told(node, is_linear  ? ip_complex_linear(node, args, n)
+                                         : is_along ? ip_expand_along(node, args, n)
+                                                    : op->expand(node));
     imgpar_array_release(node);
     return result;
 }
@@ -281,7 +307,9 @@ imgpar_array *ip_build_source(imgpar_context *ctx, const ip_op *op, ip_source *t
     type.is_mask = header->is_mask;
     type.alpha_is_number = header->alpha_is_number;
     ip_error err = { .status = IMGPAR_OK };
-    imgpar_array *node = ip_services_get()->check_context(ctx, &err) ? NULL : new_node(ctx, op->info.name, 0, &type);
+    const bool is_bad =
+        ip_type_check_folded(&type, takes_source->name, &err) || ip_services_get()->check_context(ctx, &err);
+    imgpar_array *node = is_bad ? NULL : new_node(ctx, op->info.name, 0, &type);
     if (!node) {
         ip_source_release(takes_source);
         ip_metadata_release(takes_metadata);
@@ -401,9 +429,26 @@ imgpar_array *ip_build_fold(imgpar_context *ctx, imgpar_array *a, double init, i
     return complete(node);
 }
 
+/* Of more axes than a stage has dims, with those beside the one that is walked joined. */
+static imgpar_array *joined_scan(imgpar_context *ctx, imgpar_array *a, double init, const ip_scan_options *options,
+                                 imgpar_array *const function[3])
+{
+    ip_scan_options few = *options;
+    if (few.axis < 0) few.axis += a->type.rank;
+    imgpar_array *joined = ip_build_joined(a, &few.axis);
+    imgpar_array *scan = ip_build_scan_fold(ctx, joined, init, &few, function[0], function[1], function[2]);
+    imgpar_array *result = scan->op ? ip_build_reshaped(scan, a->type.rank, a->type.shape) : imgpar_array_retain(scan);
+    imgpar_array_release(joined);
+    imgpar_array_release(scan);
+    return result;
+}
+
 imgpar_array *ip_build_scan_fold(imgpar_context *ctx, imgpar_array *a, double init, const ip_scan_options *options,
                                  imgpar_array *p, imgpar_array *q, imgpar_array *body)
 {
+    const int rank = a->op ? a->type.rank : 0;
+    if (rank > IP_OWN_DIMS && options->axis >= -rank && options->axis < rank)
+        return joined_scan(ctx, a, init, options, (imgpar_array *const[]){ p, q, body });
     imgpar_array *const inputs[] = { a, p, q, body };
     ip_error err = { .status = IMGPAR_OK };
     imgpar_array *node = fold_node(ctx, "scanfold", inputs, init, &a->type);

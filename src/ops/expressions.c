@@ -90,14 +90,29 @@ IMGPAR_API imgpar_x imgpar_x_number(imgpar_map *m, double value)
     return keep(m, ip_build_number(m ? m->ctx : NULL, value, true));
 }
 
+/* A folded axis has no dim of its own. */
+static imgpar_array *indices_of(const imgpar_array *a, int axis)
+{
+    double shape[IMGPAR_MAX_RANK];
+    for (int k = 0; k < a->type.rank; k++)
+        shape[k] = (double)a->type.shape[k];
+    ip_arg args[] = { { .kind = IP_ARG_MATRIX, .rows = 1, .cols = a->type.rank, .numbers = shape },
+                      ip_arg_number(axis) };
+    return ip_build(a->ctx, ip_op_find("indices"), args, 2);
+}
+
 IMGPAR_API imgpar_x imgpar_x_coord(imgpar_x like, int axis)
 {
     const imgpar_array *a = like.array;
     if (!a || !a->op) return like;
     if (axis < 0) axis += a->type.rank;
     if (axis < 0 || axis >= a->type.rank) return fail(like.map, "imgpar_x_coord: there is no such axis");
-    return keep(like.map, ip_build_coordinate(a->ctx, ip_type_axis_dim(&a->type, axis), &a->type));
+    const int dim = ip_type_axis_dim(&a->type, axis);
+    if (ip_type_is_folded(&a->type) && dim == 0) return keep(like.map, indices_of(a, axis));
+    return keep(like.map, ip_build_coordinate(a->ctx, dim, &a->type));
 }
+
+static bool is_good(imgpar_x x) { return x.array && x.array->op; }
 
 static ip_arg border_arg(imgpar_border border)
 {
@@ -110,7 +125,9 @@ static ip_arg border_arg(imgpar_border border)
 IMGPAR_API imgpar_x imgpar_x_neighbour(imgpar_x a, const int *offsets, int n, imgpar_border border)
 {
     double numbers[IMGPAR_MAX_RANK];
-    if (!offsets || n < 1 || n > IMGPAR_MAX_RANK) return fail(a.map, "imgpar_x_neighbour: there are 1 to 4 offsets");
+    if (!offsets || n < 1 || n > IMGPAR_MAX_RANK) return fail(a.map, "imgpar_x_neighbour: there are 1 to 8 offsets");
+    if (is_good(a) && ip_type_is_folded(&a.array->type))
+        return fail(a.map, "imgpar_x_neighbour: neighbours are read along up to 4 axes");
     for (int k = 0; k < n; k++)
         numbers[k] = offsets[k];
     ip_arg args[3] = {
@@ -128,13 +145,11 @@ static imgpar_x built(imgpar_map *m, const char *row, const ip_arg *args, int n)
     return keep(m, ip_build(m ? m->ctx : NULL, ip_op_find(row), args, n));
 }
 
-static bool is_good(imgpar_x x) { return x.array && x.array->op; }
-
 /* Which of z y x the axes of a are that have neighbours; how many. */
 static int axes_of(const imgpar_array *a, int dims[3])
 {
     int n = 0;
-    for (int k = 0; k < a->type.rank; k++) {
+    for (int k = 0; k < a->type.rank && !ip_type_is_folded(&a->type); k++) {
         int dim = ip_type_axis_dim(&a->type, k);
         if (dim < 3) dims[n++] = dim;
     }
@@ -148,6 +163,7 @@ IMGPAR_API imgpar_x imgpar_x_taps(imgpar_x a, const int *radii, int n)
     int dims[3];
     if (!is_good(a)) return a;
     if (ip_type_is_complex(&a.array->type)) return fail(a.map, "imgpar_x_taps: there are none of complex numbers");
+    if (ip_type_is_folded(&a.array->type)) return fail(a.map, "imgpar_x_taps: there are none along more than 4 axes");
     if (!radii || n != axes_of(a.array, dims)) return fail(a.map, "imgpar_x_taps: there is a radius for each axis");
     for (int k = 0; k < 3; k++)
         args[k] = (ip_arg){ .name = names[k], .kind = IP_ARG_NUMBER };
@@ -164,6 +180,7 @@ IMGPAR_API imgpar_x imgpar_x_tap(imgpar_x taps, imgpar_x a, imgpar_border border
     if (!is_good(a)) return a;
     if (taps.map != a.map) return fail(a.map, "an expression's operands belong to different maps");
     int rank = a.array->type.rank;
+    if (ip_type_is_folded(&a.array->type)) return fail(a.map, "imgpar_x_tap: neighbours are read along up to 4 axes");
     for (int k = 0; k < rank; k++) {
         int dim = ip_type_axis_dim(&a.array->type, k);
         if (dim < 3) along[3 * k + dim] = 1;
@@ -184,7 +201,7 @@ IMGPAR_API imgpar_x imgpar_x_distance(imgpar_x taps, imgpar_x like, int axis)
     if (!is_good(like)) return like;
     const ip_type *type = &like.array->type;
     if (axis < 0) axis += type->rank;
-    if (axis < 0 || axis >= type->rank || ip_type_axis_dim(type, axis) > 2)
+    if (axis < 0 || axis >= type->rank || ip_type_is_folded(type) || ip_type_axis_dim(type, axis) > 2)
         return fail(taps.map, "imgpar_x_distance: there is no such axis");
     const ip_arg args[] = { ip_arg_array(taps.array),
                             { .name = "dim", .kind = IP_ARG_NUMBER, .number = ip_type_axis_dim(type, axis) } };

@@ -130,7 +130,8 @@ static imgpar_status refuse_pair(const imgpar_array *node, int a, int b, ip_erro
     char size_a[96], size_b[96];
     ip_type_dims(types[0], da);
     ip_type_dims(types[1], db);
-    if (memcmp(da, db, 3 * sizeof *da) == 0)
+    const bool is_folded = ip_type_is_folded(types[0]) || ip_type_is_folded(types[1]);
+    if (!is_folded && memcmp(da, db, 3 * sizeof *da) == 0)
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %lld channels, %s has %lld", label, names[0], (long long)da[3],
                        names[1], (long long)db[3]);
     if (is_picture(types[0]) && is_picture(types[1]))

@@ -15,13 +15,13 @@ static int64_t leading(const ip_type *type, int k)
 
 bool ip_product_of(const ip_type *a, const ip_type *b, ip_product *p, ip_type *type)
 {
-    int64_t batch[2], axes[4];
+    int64_t batch[IP_MAX_AXES] = { 1, 1 }, axes[IP_MAX_AXES];
     int n_leading = (a->rank > b->rank ? a->rank : b->rank) - 2, rank = 0;
     *p = (ip_product){ .m = a->rank > 1 ? a->shape[a->rank - 2] : 1,
                        .n = b->rank > 1 ? b->shape[b->rank - 1] : 1,
                        .k = a->shape[a->rank - 1] };
     if (p->k != (b->rank > 1 ? b->shape[b->rank - 2] : b->shape[0])) return false;
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < n_leading; k++) {
         int64_t of_a = leading(a, k), of_b = leading(b, k);
         if (of_a != of_b && of_a != 1 && of_b != 1) return false;
         batch[k] = of_a == 1 ? of_b : of_a;

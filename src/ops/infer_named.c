@@ -74,8 +74,10 @@ void ip_type_set_dims(ip_type *type, const int64_t d[4])
     if (rank == 1 && (d[0] > 1 || d[1] > 1 || d[3] > 1)) rank = 2;
     if (rank == 2 && (d[0] > 1 || d[3] > 1)) rank = 3;
     if (rank == 3 && (planes ? d[2] <= 4 || d[3] > 1 : d[0] > 1)) rank = 4;
-    const int64_t shapes[5][4] = { { 0 }, { d[2] }, { d[1], d[2] }, { d[1], d[2], d[3] }, { d[0], d[1], d[2], d[3] } };
-    const int64_t volume[4] = { d[0], d[1], d[2] };
+    const int64_t shapes[5][IMGPAR_MAX_RANK] = {
+        { 0 }, { d[2] }, { d[1], d[2] }, { d[1], d[2], d[3] }, { d[0], d[1], d[2], d[3] }
+    };
+    const int64_t volume[IMGPAR_MAX_RANK] = { d[0], d[1], d[2] };
     type->rank = rank;
     memcpy(type->shape, rank == 3 && planes ? volume : shapes[rank], sizeof type->shape);
 }

@@ -50,7 +50,7 @@ static imgpar_status check_pixels(imgpar_context *ctx, imgpar_dtype dtype, int r
     ip_type type = { .dtype = dtype, .rank = rank };
     memcpy(type.shape, header->shape, sizeof type.shape);
     header->space = ip_space_guess(&type);
-    return IMGPAR_OK;
+    return ip_type_check_folded(&type, "data", err);
 }
 
 IMGPAR_API imgpar_array *imgpar_array_from_data(imgpar_context *ctx, imgpar_dtype dtype, int rank, const int64_t *shape,

@@ -10,6 +10,7 @@
 #include "ops/complex.h"
 #include "ops/coverage.h"
 #include "ops/infer.h"
+#include "ops/view.h"
 
 #include <math.h>
 #include <string.h>
@@ -50,6 +51,13 @@ void ip_lower_place(ip_lower *l, int k, ip_expr *index[4])
     ip_type_dims(from, dims);
     for (int dim = 0; dim < 4; dim++)
         index[dim] = broadcast_coord(l, dims[dim], dim);
+    if (broadcasts(l, k) && (ip_type_is_folded(from) || ip_type_is_folded(to))) {
+        ip_expr *at[IP_MAX_AXES];
+        for (int axis = 0; axis < from->rank; axis++)
+            at[axis] = from->shape[axis] == 1 ? NULL : ip_axis_coord(l, ip_broadcast_axis(from, to, axis));
+        ip_axes_index(l, from, at, index);
+        return;
+    }
     for (int axis = 0; axis < from->rank && broadcasts(l, k); axis++) {
         int dim = ip_type_axis_dim(from, axis), as = ip_type_axis_dim(to, ip_broadcast_axis(from, to, axis));
         if (dim != as) index[dim] = from->shape[axis] == 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, as);

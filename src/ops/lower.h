@@ -28,6 +28,7 @@ typedef struct ip_lower {
     struct ip_coverage *coverage; /* while colours are multiplied by alpha (ip_coverage_floats()); else NULL */
     imgpar_array *const *asked;   /* the arrays that are asked for together */
     size_t n_asked;
+    ip_expr *folded_coords[IMGPAR_MAX_RANK]; /* of ip_axis_coord(), made once: equal arguments are not one expression */
     ip_error *err;
 } ip_lower;
 

@@ -59,7 +59,7 @@
 #define VECTOR_AUTO(name, help) \
     PARAM(name, "vector", "auto", NULL, -INFINITY, INFINITY, "", help, 1, 0) /* NULL in C: not given */
 #define VECTOR_X(name, help) PARAM(name, "vector", "auto", NULL, -INFINITY, INFINITY, "", help, 0, 0)
-/* Of axes: up to 4 whole numbers. */
+/* Of axes: up to IMGPAR_MAX_RANK whole numbers. */
 #define WHOLES(name, lo, hi, help) PARAM(name, "vector", NULL, "whole", lo, hi, "", help, 1, 0)
 #define WHOLES_AUTO(name, lo, hi, help) PARAM(name, "vector", "auto", "whole", lo, hi, "", help, 1, 0)
 #define WHOLES_X(name, lo, hi, help) PARAM(name, "vector", "auto", "whole", lo, hi, "", help, 0, 0)
@@ -100,7 +100,8 @@
 #define BARE .sql_bare_name = 1
 #define ONE_NUMBER .returns_number = 1
 #define SAME_BYTES .same_bytes = 1
-#define TAKES_MORE .takes_more = 1 /* than its two arrays; of one: more of them, as IP_KEYS */
+#define MANY_AXES .takes_many_axes = 1 /* of derived rows; of others it follows from their flags */
+#define TAKES_MORE .takes_more = 1     /* than its two arrays; of one: more of them, as IP_KEYS */
 /* The white of the result (imgpar_op_info.white, ops/white.h), where it is not that of the first array. */
 #define WHITE_NONE .white = "none"
 #define WHITE_ONE .white = "1"

@@ -104,10 +104,12 @@ static ip_expr *place(ip_lower *l)
 {
     imgpar_dtype dtype = ip_type_count(&l->node->type) < 0xFFFFFFFFll ? IMGPAR_U32 : IMGPAR_U64;
     ip_expr *at = ip_x_int(l->ir, dtype, 0);
-    for (int k = 0; k < l->node->type.rank; k++) {
-        int dim = ip_type_axis_dim(&l->node->type, k);
-        at = binary(l, IP_X_MUL, at, ip_x_cast(l->ir, dtype, ip_extent(l, dim, l->node->type.shape[k])));
-        at = binary(l, IP_X_ADD, at, ip_x_cast(l->ir, dtype, ip_axis_coord(l, k)));
+    const ip_type type = ip_type_folded(&l->node->type);
+    for (int k = 0; k < type.rank; k++) {
+        int dim = ip_type_axis_dim(&type, k);
+        ip_expr *here = l->dims[dim] == 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, dim);
+        at = binary(l, IP_X_MUL, at, ip_x_cast(l->ir, dtype, ip_extent(l, dim, type.shape[k])));
+        at = binary(l, IP_X_ADD, at, ip_x_cast(l->ir, dtype, here));
     }
     return at;
 }

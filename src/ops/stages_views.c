@@ -19,9 +19,60 @@ static ip_error ignored(void) { return (ip_error){ .status = IMGPAR_OK }; }
 
 /* ---- strides -------------------------------------------------------------------------------- */
 
-ip_stage *ip_stages_slice(ip_lower *l)
+/* The index along an axis of the input: offset, plus step times the coordinate along one of the result, if step is
+ * not 0. */
+typedef struct along {
+    int64_t offset, step;
+    int axis;
+} along;
+
+/*
+ * Note [Strides of folded axes]
+ * Axes that are folded (graph/array.h) are one stride where the index grows with each of them as it does with z: by
+ * lambda times as much as z does. So do whole arrays, and slices and reversals of the outermost long axis.
+ */
+static bool as_strides(const ip_lower *l, const along axes[IP_MAX_AXES], ip_affine *m)
+{
+    const ip_type *in = in_type(l), *out = &l->node->type;
+    int64_t by[4][IP_MAX_AXES] = { { 0 } }; /* how an index grows with the coordinate along an axis of the result */
+    for (int k = 0; k < in->rank; k++) {
+        const int64_t step = ip_type_axis_step(in, k);
+        m->offset[in_dim(l, k)] += step * axes[k].offset;
+        if (axes[k].step) by[in_dim(l, k)][axes[k].axis] += step * axes[k].step;
+    }
+    for (int d = 0; d < 4; d++) {
+        bool has_lambda = false;
+        for (int k = 0; k < out->rank; k++) {
+            const int64_t step = ip_type_axis_step(out, k);
+            const bool shares = ip_type_is_folded(out) && out_dim(l, k) == 0;
+            if (step == 0 || (shares && out->shape[k] == 1)) continue; /* ops/view.h, Note [Empty arrays] */
+            if (by[d][k] % step || (shares && has_lambda && m->stride[d][0] != by[d][k] / step)) return false;
+            m->stride[d][out_dim(l, k)] = by[d][k] / step;
+            has_lambda = has_lambda || shares;
+        }
+    }
+    return true;
+}
+
+static ip_stage *along_axes(ip_lower *l, const along axes[IP_MAX_AXES])
 {
     ip_affine m = { .base = NULL };
+    ip_expr *at[IP_MAX_AXES];
+    if (as_strides(l, axes, &m)) return ip_view_affine(l, 0, &m);
+    for (int k = 0; k < in_type(l)->rank; k++) {
+        const along *a = &axes[k];
+        const int dim = in_dim(l, k);
+        at[k] = ip_extent(l, dim, a->offset);
+        if (!a->step) continue;
+        ip_expr *by = binary(l, IP_X_MUL, ip_axis_coord(l, a->axis), ip_extent(l, dim, llabs(a->step)));
+        at[k] = binary(l, a->step < 0 ? IP_X_SUB : IP_X_ADD, at[k], by);
+    }
+    return ip_view_stage(l, ip_view_read(l, 0, at));
+}
+
+ip_stage *ip_stages_slice(ip_lower *l)
+{
+    along axes[IP_MAX_AXES];
     ip_slice slices[IP_MAX_AXES];
     ip_error err = ignored();
     ip_slices_of(l->node, slices, &err);
@@ -29,45 +80,40 @@ ip_stage *ip_stages_slice(ip_lower *l)
     for (int k = 0; k < l->node->type.rank; k++)
         is_all = is_all && slices[k].start == 0 && slices[k].step == 1 && slices[k].count == in_type(l)->shape[k];
     if (is_all) return l->in[0];
-    for (int k = 0; k < l->node->type.rank; k++) {
-        m.offset[in_dim(l, k)] = slices[k].start;
-        m.stride[in_dim(l, k)][out_dim(l, k)] = slices[k].step;
-    }
-    return ip_view_affine(l, 0, &m);
+    for (int k = 0; k < l->node->type.rank; k++)
+        axes[k] = (along){ slices[k].start, slices[k].step, k };
+    return along_axes(l, axes);
 }
 
 ip_stage *ip_stages_permute(ip_lower *l)
 {
-    ip_affine m = { .base = NULL };
-    int axes[IP_MAX_AXES];
+    along axes[IP_MAX_AXES];
+    int order[IP_MAX_AXES];
     ip_error err = ignored();
-    ip_permutation_of(l->node, axes, &err);
+    ip_permutation_of(l->node, order, &err);
     for (int k = 0; k < l->node->type.rank; k++)
-        m.stride[in_dim(l, axes[k])][out_dim(l, k)] = 1;
-    return ip_view_affine(l, 0, &m);
+        axes[order[k]] = (along){ 0, 1, k };
+    return along_axes(l, axes);
 }
 
 ip_stage *ip_stages_reverse(ip_lower *l)
 {
-    ip_affine m = { .base = NULL };
-    unsigned axes;
+    along axes[IP_MAX_AXES];
+    unsigned turned;
     ip_error err = ignored();
-    ip_axes_of(l->node, "axis", l->node->type.rank, &axes, &err);
-    for (int k = 0; k < l->node->type.rank; k++) {
-        bool turns = axes >> k & 1;
-        m.offset[in_dim(l, k)] = turns ? l->node->type.shape[k] - 1 : 0;
-        m.stride[in_dim(l, k)][out_dim(l, k)] = turns ? -1 : 1;
-    }
-    return ip_view_affine(l, 0, &m);
+    ip_axes_of(l->node, "axis", l->node->type.rank, &turned, &err);
+    for (int k = 0; k < l->node->type.rank; k++)
+        axes[k] = turned >> k & 1 ? (along){ l->node->type.shape[k] - 1, -1, k } : (along){ 0, 1, k };
+    return along_axes(l, axes);
 }
 
 ip_stage *ip_stages_broadcast_to(ip_lower *l)
 {
-    ip_affine m = { .base = NULL };
+    along axes[IP_MAX_AXES];
     int more = l->node->type.rank - in_type(l)->rank;
     for (int k = 0; k < in_type(l)->rank; k++)
-        if (in_type(l)->shape[k] != 1) m.stride[in_dim(l, k)][out_dim(l, k + more)] = 1;
-    return ip_view_affine(l, 0, &m);
+        axes[k] = (along){ 0, in_type(l)->shape[k] != 1, k + more };
+    return along_axes(l, axes);
 }
 
 /* ---- reshape --------------------------------------------------------------------------------- */
@@ -107,25 +153,27 @@ static int n_long(const ip_type *type, int from, int to)
 }
 
 /* The position within a group of the result's axes, counted in its order, in dtype. */
-static ip_expr *position(ip_lower *l, const group *g, imgpar_dtype dtype)
+static ip_expr *position(ip_lower *l, const ip_type *out, const group *g, imgpar_dtype dtype)
 {
     ip_expr *at = ip_x_int(l->ir, dtype, 0);
     for (int k = g->from[1]; k < g->to[1]; k++) {
-        ip_expr *extent = ip_extent(l, out_dim(l, k), l->node->type.shape[k]);
+        const int dim = ip_type_axis_dim(out, k);
+        ip_expr *extent = ip_extent(l, dim, out->shape[k]),
+                *here = out->shape[k] == 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, dim);
         at = binary(l, IP_X_ADD, binary(l, IP_X_MUL, at, ip_x_cast(l->ir, dtype, extent)),
-                    ip_x_cast(l->ir, dtype, ip_axis_coord(l, k)));
+                    ip_x_cast(l->ir, dtype, here));
     }
     return at;
 }
 
 /* Indices of the input's axes in a group from the position in it. */
-static void join_axes(ip_lower *l, const ip_type *type, const group *g, ip_expr *at[IP_MAX_AXES])
+static void join_axes(ip_lower *l, const ip_type *type, const ip_type *out, const group *g, ip_expr *at[IP_MAX_AXES])
 {
     double count = 1;
     for (int k = g->from[0]; k < g->to[0]; k++)
         count *= (double)type->shape[k];
     imgpar_dtype dtype = count < 0x1p32 ? IMGPAR_U32 : IMGPAR_U64;
-    ip_expr *rest = position(l, g, dtype);
+    ip_expr *rest = position(l, out, g, dtype);
     int n = n_long(type, g->from[0], g->to[0]);
     for (int k = g->to[0] - 1; k >= g->from[0]; k--) {
         if (type->shape[k] == 1) continue;
@@ -136,32 +184,34 @@ static void join_axes(ip_lower *l, const ip_type *type, const group *g, ip_expr 
 }
 
 /* A group with one long axis of the input: its index is a sum of strides. */
-static void split_axis(ip_lower *l, const ip_type *type, const group *g, ip_affine *m)
+static void split_axis(const ip_type *type, const ip_type *out, const group *g, ip_affine *m)
 {
     int axis = g->from[0];
     while (axis < g->to[0] && type->shape[axis] == 1)
         axis++;
     int64_t stride = 1;
     for (int k = g->to[1] - 1; axis < g->to[0] && k >= g->from[1]; k--) {
-        m->stride[ip_type_axis_dim(type, axis)][out_dim(l, k)] = stride;
-        stride *= l->node->type.shape[k];
+        m->stride[ip_type_axis_dim(type, axis)][ip_type_axis_dim(out, k)] = stride;
+        stride *= out->shape[k];
     }
 }
 
+/* type is of up to four axes: elements lie so, however many there are (Note [Folded axes]). */
 static ip_stage *reshaped(ip_lower *l, ip_stage *from, const ip_type *type)
 {
     group groups[IP_MAX_AXES];
     ip_affine m = { .base = NULL };
     ip_expr *at[IP_MAX_AXES] = { NULL };
-    int n = groups_of(type, &l->node->type, groups);
+    const ip_type out = ip_type_folded(&l->node->type);
+    int n = groups_of(type, &out, groups);
     bool splits_only = true;
     for (int k = 0; k < n; k++)
         splits_only = splits_only && n_long(type, groups[k].from[0], groups[k].to[0]) <= 1;
     for (int k = 0; k < n; k++) {
         if (splits_only)
-            split_axis(l, type, &groups[k], &m);
+            split_axis(type, &out, &groups[k], &m);
         else
-            join_axes(l, type, &groups[k], at);
+            join_axes(l, type, &out, &groups[k], at);
     }
     if (splits_only) return ip_view_affine_stage(l, from, &m);
     return ip_view_stage(l, ip_view_read_stage(l, from, type, at));
@@ -203,7 +253,7 @@ ip_stage *ip_stages_reshape(ip_lower *l)
     if (same) return same;
     bool again = in->view && in->view->reshaped;
     ip_stage *from = again ? in->view->reshaped : in;
-    const ip_type type = again ? in->view->type : *in_type(l);
+    const ip_type type = again ? in->view->type : ip_type_folded(in_type(l));
     ip_stage *s = reshaped(l, from, &type);
     ip_view *view = ip_ir_alloc(l->ir, 1, sizeof *view);
     if (!s || !view) return NULL;

@@ -20,6 +20,7 @@
                 .aliases = ALIASES,                                                \
                 .category = CATEGORY,                                              \
                 .takes_complex = IP_OP_TAKES_COMPLEX(FLAGS),                       \
+                .takes_many_axes = IP_OP_TAKES_MANY_AXES(FLAGS),                   \
                 __VA_ARGS__ },                                                     \
       .flags = (FLAGS),                                                            \
       .variant = VARIANT,                                                          \
@@ -36,10 +37,10 @@
       .variant = VARIANT,                                                              \
       .infer = INFER,                                                                  \
       .expand = EXPAND },
-#define DERIVED_FUNC(NAME, INFER, EXPAND, ...)                                      \
-    { .info = { .name = NAME, .aliases = "", .category = "function", __VA_ARGS__ }, \
-      .flags = IP_OP_ELEMENTWISE,                                                   \
-      .infer = INFER,                                                               \
+#define DERIVED_FUNC(NAME, INFER, EXPAND, ...)                                                            \
+    { .info = { .name = NAME, .aliases = "", .category = "function", .takes_many_axes = 1, __VA_ARGS__ }, \
+      .flags = IP_OP_ELEMENTWISE,                                                                         \
+      .infer = INFER,                                                                                     \
       .expand = EXPAND },
 
 static const ip_op ops[] = {

@@ -81,6 +81,7 @@ static imgpar_space view_space(const ip_type *in, const ip_type *out)
     ip_type_dims(in, from);
     ip_type_dims(out, to);
     bool same = from[C] == to[C] && ip_type_axis_dim(in, 0) == ip_type_axis_dim(out, 0);
+    if (ip_type_is_folded(in) || ip_type_is_folded(out)) return IMGPAR_SPACE_DATA;
     return same ? in->space : IMGPAR_SPACE_DATA;
 }
 
@@ -148,8 +149,55 @@ void ip_extent_divide(ip_lower *l, int dim, ip_expr *x, double most, int64_t by,
 
 ip_expr *ip_axis_coord(ip_lower *l, int axis)
 {
-    int dim = ip_type_axis_dim(&l->node->type, axis);
-    return l->dims[dim] == 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, dim);
+    const ip_type *type = &l->node->type;
+    const int dim = ip_type_axis_dim(type, axis);
+    const int64_t extent = type->shape[axis], step = ip_type_axis_step(type, axis);
+    if (extent == 1) return ip_lower_i32(l, 0);
+    if (extent == l->dims[dim]) return ip_lower_coord(l, dim);
+    if (l->folded_coords[axis]) return l->folded_coords[axis];
+    ip_expr *at = ip_x_cast(l->ir, IMGPAR_U32, ip_lower_coord(l, dim)); /* graph/array.h, Note [Folded axes] */
+    if (step > 1) ip_extent_divide(l, dim, at, 0, step, &at, NULL);
+    if (extent * step < l->dims[dim]) ip_extent_divide(l, dim, at, 0, extent, NULL, &at);
+    return l->folded_coords[axis] = ip_x_cast(l->ir, IMGPAR_I32, at);
+}
+
+/* Whether the axes of the type before its last three are those of the node, each read where it lies. */
+static bool is_same_depth(ip_lower *l, const ip_type *type, ip_expr *const at[IP_MAX_AXES])
+{
+    const ip_type *own = &l->node->type;
+    const int more = own->rank - type->rank;
+    if (more < 0) return false;
+    for (int axis = 0; axis < own->rank - C; axis++) {
+        const int64_t extent = axis < more ? 1 : type->shape[axis - more];
+        if (own->shape[axis] != extent) return false;
+        if (extent != 1 && at[axis - more] != ip_axis_coord(l, axis)) return false;
+    }
+    return true;
+}
+
+/* The index along z of an array whose axes are folded. */
+static ip_expr *folded_index(ip_lower *l, const ip_type *type, ip_expr *const at[IP_MAX_AXES])
+{
+    if (is_same_depth(l, type, at)) return ip_lower_coord(l, 0);
+    ip_expr *sum = NULL;
+    for (int axis = 0; axis < type->rank - C; axis++) {
+        if (!at[axis] || type->shape[axis] == 1) continue;
+        const int64_t step = ip_type_axis_step(type, axis);
+        ip_expr *part = step == 1 ? at[axis] : ip_x_binary(l->ir, IP_X_MUL, at[axis], ip_extent(l, 0, step));
+        sum = sum ? ip_x_binary(l->ir, IP_X_ADD, sum, part) : part;
+    }
+    return sum ? sum : ip_lower_i32(l, 0);
+}
+
+void ip_axes_index(ip_lower *l, const ip_type *type, ip_expr *const at[IP_MAX_AXES], ip_expr *index[4])
+{
+    int64_t dims[4];
+    ip_type_dims(type, dims);
+    for (int axis = 0; axis < type->rank; axis++) {
+        const int d = ip_type_axis_dim(type, axis);
+        if (at[axis] && dims[d] != 1) index[d] = at[axis];
+    }
+    if (ip_type_is_folded(type) && dims[0] != 1) index[0] = folded_index(l, type, at);
 }
 
 /* ---- strides ------------------------------------------------------------------------------ */
@@ -278,10 +326,7 @@ ip_expr *ip_view_read_stage(ip_lower *l, ip_stage *in, const ip_type *type, ip_e
     if (!in) return ip_x_load(l->ir, NULL, NULL, IP_BORDER_NONE, NULL);
     for (int d = 0; d < 4; d++)
         index[d] = in->dims[d] == 1 && l->dims[d] == 1 ? ip_lower_coord(l, d) : ip_lower_i32(l, 0);
-    for (int axis = 0; axis < type->rank; axis++) {
-        int d = ip_type_axis_dim(type, axis);
-        if (at[axis] && in->dims[d] != 1) index[d] = at[axis];
-    }
+    ip_axes_index(l, type, at, index);
     if (is_complex) index[C] = part_index(l, index[C]);
     ip_expr *x = read_through(l, in, index);
     if (is_complex || !ip_type_is_complex(&l->node->type)) return x;

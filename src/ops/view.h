@@ -56,6 +56,9 @@ imgpar_status ip_infer_view(imgpar_array *node, int rank, const int64_t *shape, 
 
 /* The coordinate along an axis of the node's shape. */
 ip_expr *ip_axis_coord(ip_lower *l, int axis);
+/* Into index, along the dims of an array of that type, from one index an axis; NULL, and along what has one element:
+ * index stays as it is. */
+void ip_axes_index(ip_lower *l, const ip_type *type, ip_expr *const at[IP_MAX_AXES], ip_expr *index[4]);
 /* An extent or stride along one of the four dims, as an i32. */
 ip_expr *ip_extent(ip_lower *l, int dim, int64_t value);
 /* How far something is moved along z, y or x, from 0 up: an i32 that is always an argument. */
