@@ -302,7 +302,7 @@ typedef struct imgpar_counters {
     uint64_t programs_built; /* programs given to the device's compiler */
     uint64_t decodes, encodes;
     uint64_t bytes_uploaded, bytes_downloaded;
-    uint64_t device_bytes, device_bytes_peak; /* held by buffers */
+    uint64_t device_bytes, device_bytes_peak; /* held by buffers, also by those kept for later evaluations */
     uint64_t buffers;                         /* device buffers allocated */
     uint64_t programs_loaded; /* programs whose binaries were found in the cache folder instead of being built */
     /* By kernels: the boxes of their inputs that they need, the boxes that they make. */

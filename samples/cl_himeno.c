@@ -62,8 +62,10 @@ int main(int argc, char **argv)
         imgpar_cl_buffer_new(ctx, IMGPAR_CL_IN, &coefficients, &b[3]);
     for (int k = 0; !failed && k < 3; k++) failed = imgpar_cl_buffer_new(ctx, IMGPAR_CL_INOUT, &volume, &b[k]);
     failed = failed || imgpar_cl_write(queue, b[0], NULL, p, NULL) || imgpar_cl_write(queue, b[3], NULL, c, NULL);
+    const size_t most = failed ? K : imgpar_context_device(ctx)->max_work_group;
+    const size_t group = most >= K ? K : most >= K / 3 ? K / 3 : 1; /* K is 3 * 43 */
     for (int n = 0; !failed && n < n_steps; n++, by_hand = step_by_hand())
-        failed = imgpar_cl_launch(queue, kernel, IMGPAR_CL_WORK(.global = { K, J, I }, .local = { K, 1, 1 }),
+        failed = imgpar_cl_launch(queue, kernel, IMGPAR_CL_WORK(.global = { K, J, I }, .local = { group, 1, 1 }),
             IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b[n % 2]), imgpar_cl_arg_buffer(b[3]),
                 imgpar_cl_arg_buffer(b[1 - n % 2]), imgpar_cl_arg_buffer(b[2])),
             NULL);

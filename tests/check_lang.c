@@ -1108,6 +1108,8 @@ START_TEST(arrays_as_text_are_what_print_says)
         { "sort([3 1 2])", "[1 2 3]" },
         { "matmul([1 2; 3 4], transpose([5 6; 7 8]))", "[17 23; 39 53]" },
         { "take(take([5 6 7], [2 0]), [1])", "5" },
+        { "fn f(p) = p + 1\nnumbers(shape(f(make(3, 2, x)) * normal(seed=2)))", "[2 3]" },
+        { "fn f(p) = p + 1\nnumbers(shape(normal() * f(make(3, 2, x))))", "[2 3]" },
         { "zeros(shape(make(2, 3, x)))", "[0 0; 0 0; 0 0]" },
         { "numbers(shape(make(shape=[4 1 2 3], expr=x)))", "[4 1 2 3]" },
         { "make(30, 40, x)", "[40, 30] i32" }, /* too many to be told */

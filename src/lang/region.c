@@ -10,8 +10,8 @@
  * the sum they would have: ip_build() knows how operands broadcast.
  *
  * A user's function called in a region is a leaf too, but may contain
- * coordinates and no array; it is evaluated last and falls back on the shape
- * known by then. In make() the shape is given, and arrays do not change it.
+ * coordinates and no array; it is evaluated behind the others and falls back on
+ * the shape known by then. Random numbers without a shape come last. In make() the shape is given, and arrays do not change it.
  */
 #include "base/alloc.h"
 #include "lang/eval.h"
@@ -171,8 +171,8 @@ static bool collect(ip_eval *ev, ip_region *region, const ip_node *node)
     return true;
 }
 
-/* Calls of the program's functions, and of random numbers, with the shape known so far. */
-static bool collect_calls(ip_eval *ev, ip_region *region)
+/* Evaluates the leaves that were put off, of random numbers or others, with the shape known so far. */
+static bool collect_late(ip_eval *ev, ip_region *region, bool random)
 {
     const ip_coords *fallback = ev->place.fallback;
     ip_coords known = region->coords;
@@ -180,11 +180,17 @@ static bool collect_calls(ip_eval *ev, ip_region *region)
     if (known.bound) ev->place.fallback = &known;
     for (int i = 0; ok && i < region->n; i++) {
         struct ip_memo *memo = &region->memo[i];
-        if (memo->val.kind == IP_V_NONE)
+        if (memo->val.kind == IP_V_NONE && ip_lacks_shape(ev, memo->node) == random)
             ok = ip_eval_any(ev, memo->node, &memo->val) && merge_shape(ev, region, &memo->val);
     }
     ev->place.fallback = fallback;
     return ok;
+}
+
+/* Calls of the program's functions, then, in the shape that these have, too, random numbers. */
+static bool collect_calls(ip_eval *ev, ip_region *region)
+{
+    return collect_late(ev, region, false) && collect_late(ev, region, true);
 }
 
 /* ---- evaluation ------------------------------------------------------------------------- */
