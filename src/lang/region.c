@@ -11,7 +11,8 @@
  *
  * A user's function called in a region is a leaf too, but may contain
  * coordinates and no array; it is evaluated behind the others and falls back on
- * the shape known by then. Random numbers without a shape come last. In make() the shape is given, and arrays do not change it.
+ * the shape known by then. Random numbers without a shape come last. In make()
+ * the shape is given, and arrays do not change it.
  */
 #include "base/alloc.h"
 #include "lang/eval.h"
