@@ -16,6 +16,8 @@ static void print_text(const char *text)
     for (; *text; text++) {
         if (*text == '\\')
             fputs("\\e", stdout);
+        else if (*text == '"') /* in .B it would open an argument */
+            fputs("\\(dq", stdout);
         else if (*text == '-')
             fputs("\\-", stdout);
         else

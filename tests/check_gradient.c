@@ -258,7 +258,7 @@ static const struct without {
       "isfinite floor ceil round trunc iou dice group_count histogram2d mutual_information fill_holes clear_border "
       "remove_small largest_region outer phase_correlation " },
     { "hand-written kernels without an adjoint",
-      " percentile_filter distance nearest_zero labels hough_lines reconstruct geodesic harmonic inpaint "
+      " percentile_filter distance nearest_zero labels hough_lines hough_circles reconstruct geodesic harmonic inpaint "
       "seamless_clone canny " },
     { "long loops", " watershed skeleton thin " },
     { "masks, numbers of places, and pictures that the host draws",

@@ -470,7 +470,7 @@ START_TEST(mistakes_are_told)
         { "scan(zip(v=$1), zip(a=0), (s, q) -> zip(a=q.b)).a", "there is no component b; it has v" },
         { "scan($1, zip(a=0), (s, q) -> zip(a=q), axis=2).a", "scan: there is no axis 2; a has 2 axes: [13, 37]" },
         { "scan($1, zip(a=$1), (s, q) -> zip(a=q)).a",
-          "scan: init is neither one number nor one for each line, with 1 for the axis" },
+          "scan: a state starts from neither one number nor one for each line, with 1 for the axis" },
         { "reduce($1, zip(a=0), (s, q) -> zip(a=max(s.a, q)), associative=true).a",
           "reduce: an associative function takes two of what it gives: elements are arrays for the same components as "
           "init, which are numbers" },
@@ -479,6 +479,11 @@ START_TEST(mistakes_are_told)
           "scan: the function may use its arguments and numbers only" },
         { "iterate(zip(a=$1, b=$1), 2, s -> s.a)",
           "iterate carries a record: a step must give one with the same components" },
+        { "(u, v) = reduce((numbers([1 2 3]), numbers([1 2; 3 4])), (0, 0), (u, v, q, r) -> (u + q, v + r), "
+          "associative=true)\nv",
+          "reduce: the arrays have different shapes" },
+        { "(u, v) = reduce($1, (numbers([1 2 3], dtype=f64), 0), (u, v, q) -> (u + q, v + 1), axis=0)\nu",
+          "reduce: state 1 starts from neither one number nor one for each result, with 1 for the folded axes" },
     };
     imgpar_array *inputs[2];
     open_context();

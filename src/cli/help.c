@@ -133,6 +133,14 @@ static int print_words(const char *name)
     return n;
 }
 
+static bool is_word(const char *name)
+{
+    imgpar_word word = { .struct_size = sizeof word };
+    for (size_t i = 0; imgpar_word_get(i, &word); i++)
+        if (strcmp(word.name, name) == 0) return true;
+    return false;
+}
+
 static int unknown(const char *name)
 {
     char near[200];
@@ -167,6 +175,10 @@ int print_op(const char *name)
         print_parameter(op->params[i]);
     if (op->rule) printf("  rule: %s\n", op->rule);
     if (op->example && op->example[0]) printf("\nexample:\n  %s\n", op->example);
+    if (is_word(name)) { /* scan is a form, too */
+        putchar('\n');
+        print_words(name);
+    }
     return EXIT_DONE;
 }
 

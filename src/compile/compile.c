@@ -177,9 +177,10 @@ static void find_demands(ip_plan *plan)
             ip_expr *exprs[IP_STAGE_PARTS];
             const int n = ip_stage_exprs(stage, exprs);
             k->uses_f64 |= stage->dtype == IMGPAR_F64 || (has_acc && stage->acc_dtype == IMGPAR_F64);
-            for (int e = 0; e < n; e++)
+            for (int e = 0; e < n; e++) {
                 ip_x_walk(plan->ir, exprs[e], note_f64, &k->uses_f64);
-            ip_x_walk(plan->ir, stage->body, note_steps, &plan->most_steps);
+                ip_x_walk(plan->ir, exprs[e], note_steps, &plan->most_steps);
+            }
         }
         plan->uses_f64 |= k->uses_f64;
     }

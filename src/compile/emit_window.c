@@ -13,9 +13,8 @@ enum { BLOCK = 256, BLOCK_OF_LOOPS = 32 };
 enum { TAPS = 8 /* folded each time their accumulators are loaded and stored */ };
 enum { LEAST_APART = 3 /* taps along a row */ };
 
-/* Of the values that are folded in one loop, and of those whose loads are in arrays (Note [Channels apart]), which need
- * no pointers of their own. */
-enum { MOST_WINDOWS = 16, MOST_OPERATIONS = 64, MOST_APART = 320 };
+/* Of the values that are folded in one loop. */
+enum { MOST_WINDOWS = 16, MOST_OPERATIONS = 64 };
 
 /* Windows, and loops of an element, each once. Windows of a group have the same taps, and are folded in one loop over
  * them. */

@@ -56,8 +56,12 @@ double ip_kernel_cost(const ip_plan *plan, const ip_kernel *k)
 {
     enum { OPAQUE_COST = 16 };
     double cost = 1;
-    for (int i = 0; i < k->n_stages; i++)
-        cost += k->stages[i]->opaque ? OPAQUE_COST : 1 + ip_x_cost(plan->ir, k->stages[i]->body);
+    for (int i = 0; i < k->n_stages; i++) {
+        const ip_stage *s = k->stages[i];
+        cost += s->opaque ? OPAQUE_COST : 1 + ip_x_cost(plan->ir, s->body);
+        for (int state = 0; state < s->n_more; state++)
+            cost += ip_x_cost(plan->ir, s->more[state].body);
+    }
     return cost;
 }
 

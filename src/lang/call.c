@@ -35,6 +35,9 @@ static bool list_as_array(ip_eval *ev, size_t offset, const ip_matrix *list, img
     return true;
 }
 
+/* Whether an input says where, not what: a list there is no neighbour of values. */
+static bool says_where(const char *input) { return strcmp(input, "mask") == 0 || strcmp(input, "cond") == 0; }
+
 /* What a list is computed beside: the first array among the values, or NULL. */
 static const imgpar_array *array_beside(const ip_val *vals, int n)
 {
@@ -48,9 +51,27 @@ static const imgpar_array *array_beside(const ip_val *vals, int n)
 static bool list_beside(ip_eval *ev, size_t offset, const ip_matrix *list, const imgpar_array *beside,
                         imgpar_array **out)
 {
-    const imgpar_dtype dtype = beside ? beside->type.dtype : IMGPAR_I32;
-    return list_as_array(ev, offset, list, list ? ip_list_dtype(list->numbers, list->rows * list->cols, dtype) : dtype,
-                         out);
+    const int n = list ? list->rows * list->cols : 0;
+    const imgpar_dtype dtype =
+        list ? ip_list_dtype(list->numbers, n, beside ? beside->type.dtype : IMGPAR_I32) : IMGPAR_I32;
+    if (!list || !beside || list->rows > 1 || !ip_list_is_of_colours(n, &beside->type))
+        return list_as_array(ev, offset, list, dtype, out);
+    ip_matrix *with_alpha = ip_matrix_new(1, n + 1); /* alpha stays, whatever stands there */
+    if (!with_alpha) return ip_eval_fail_memory(ev);
+    memcpy(with_alpha->numbers, list->numbers, (size_t)n * sizeof *list->numbers);
+    with_alpha->numbers[n] = 1;
+    const bool ok = list_as_array(ev, offset, with_alpha, dtype, out);
+    ip_free(with_alpha);
+    return ok;
+}
+
+bool ip_call_list(ip_eval *ev, size_t offset, ip_val *v)
+{
+    imgpar_array *array;
+    if (!list_beside(ev, offset, v->u.matrix, NULL, &array)) return false;
+    ip_val_free(v);
+    *v = array ? ip_val_array(array) : ip_val_unknown(IP_V_ARRAY);
+    return true;
 }
 
 bool ip_call_operator(ip_eval *ev, ip_operator op, size_t offset, const ip_val *operands, ip_val *out)
@@ -309,7 +330,7 @@ static bool list_to_arg(ip_eval *ev, const ip_op *op, const ip_symbol *name, int
     const char *input = name ? name->name : op->info.input_names[i];
     arg->kind = IP_ARG_ARRAY;
     const bool ok =
-        op->flags & IP_OP_ELEMENTWISE
+        op->flags & IP_OP_ELEMENTWISE && !says_where(input)
             ? list_beside(ev, offset, v->u.matrix, beside, &m->array)
             : list_as_array(ev, offset, v->u.matrix,
                             v->u.matrix && counts_places(input, v->u.matrix) ? IMGPAR_I32 : IMGPAR_F32, &m->array);
@@ -432,7 +453,12 @@ bool ip_call_op(ip_eval *ev, const ip_op *op, size_t offset, const ip_val *vals,
     ip_arg *args = ip_alloc_array((size_t)n, sizeof *args);
     made *need = ip_alloc_array((size_t)n, sizeof *need);
     bool ok = (args && need) || ip_eval_fail_memory(ev), scalars = n > 0, any = false;
-    const imgpar_array *beside = array_beside(vals, n);
+    const imgpar_array *beside = NULL;
+    for (int i = 0; i < n && !beside; i++) {
+        const ip_symbol *name = names ? names[i] : NULL;
+        if (is_input(op, name, i) && !says_where(name ? name->name : op->info.input_names[i]))
+            beside = array_beside(&vals[i], 1);
+    }
     if (need && n > 0) memset(need, 0, (size_t)n * sizeof *need);
     for (int i = 0; ok && i < n; i++) {
         ok = to_arg(ev, op, &vals[i], names ? names[i] : NULL, i, offsets ? offsets[i] : offset, beside, &args[i],

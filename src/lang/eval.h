@@ -189,6 +189,8 @@ bool ip_eval_has_neighbours(ip_eval *ev, size_t offset, const imgpar_array *a);
 bool ip_call_read(ip_eval *ev, size_t offset, imgpar_array *a, const ip_offsets *at, ip_val *out);
 /* Is it a word of the row that reads? Messages begin with form. */
 bool ip_check_border(ip_eval *ev, const ip_node *word, const char *border, const char *form);
+/* *v, a list, becomes the array of its numbers, which have the dtypes of literals. */
+bool ip_call_list(ip_eval *ev, size_t offset, ip_val *v);
 bool ip_form_extent(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_shape(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out);

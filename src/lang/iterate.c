@@ -208,10 +208,14 @@ static bool run_numbers(ip_iteration *it, ip_val *state, ip_val *next)
 
 /* ---- loops ------------------------------------------------------------------------------ */
 
+static bool same_shape(const ip_type *a, const ip_type *b)
+{
+    return a->rank == b->rank && memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+}
+
 bool ip_iterate_same_elements(const ip_type *a, const ip_type *b)
 {
-    return a->dtype == b->dtype && a->space == b->space && a->rank == b->rank &&
-           memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+    return a->dtype == b->dtype && a->space == b->space && same_shape(a, b);
 }
 
 bool ip_iterate_same_type(const ip_type *a, const ip_type *b)
@@ -539,18 +543,49 @@ static bool result_of(ip_iteration *it, ip_val *state, ip_val *out)
     return true;
 }
 
+/* A record is carried by its components, but where a step makes a picture of the picture that it is as a whole. While
+ * checking, *is_whole tells that a step may. */
+static bool choose_parts(ip_iteration *it, const ip_val *start, bool *is_whole)
+{
+    *is_whole = false;
+    ip_val result;
+    it->record = start->kind == IP_V_ARRAY ? start->record : NULL;
+    if (!it->record || (it->known && it->count == 0)) return true;
+    const bool trying = it->ev->trying;
+    it->ev->trying = true;
+    bool ok = apply_to(it, it->step, &it->step_fn, start, 1, &result);
+    it->ev->trying = trying;
+    if (!ok) return false;
+    if (result.kind == IP_V_ARRAY && !result.record)
+        *is_whole = it->ev->checking || same_shape(&result.u.array->type, &start->u.array->type);
+    if (*is_whole) it->record = NULL;
+    ip_val_free(&result);
+    return true;
+}
+
 static bool run(ip_iteration *it, ip_val *start, ip_val *out)
 {
     if (start->kind == IP_V_TUPLE) it->n = start->u.tuple->n;
     ip_val kept = start->kind == IP_V_ARRAY && start->record ? ip_val_copy(start) : ip_val_number(0, false);
-    it->record = kept.record;
+    bool is_whole;
+    const bool chosen = choose_parts(it, &kept, &is_whole);
+    if (chosen && is_whole && it->ev->checking) {
+        ip_val_free(start);
+        ip_val_free(&kept);
+        *out = ip_val_unknown(IP_V_ARRAY);
+        return true;
+    }
     if (it->record) it->n = it->record->n;
     ip_val *state = ip_vals_new(it->n), *next = ip_vals_new(it->n);
-    bool ok = (state && next) || ip_eval_fail_memory(it->ev);
+    bool ok = chosen && ((state && next) || ip_eval_fail_memory(it->ev));
     if (!ok)
         ip_val_free(start);
     else
         ok = spread(it, it->call, start, state);
+    if (ok && is_whole) { /* what is carried has no names */
+        ip_record_release(state[0].record);
+        state[0].record = NULL;
+    }
     ok = ok && run_numbers(it, state, next);
     if (ok) ok = it->ev->checking ? check_step(it, state, next) : run_arrays(it, state, next);
     if (ok) ok = result_of(it, state, out);

@@ -93,10 +93,11 @@ void ip_outputs_free(ip_outputs *outputs)
     *outputs = (ip_outputs){ 0 };
 }
 
-/* A number alone becomes a one-element array. */
+/* A number alone becomes a one-element array, a list an array. */
 static bool need_array(ip_eval *ev, const ip_node *node, ip_val *v)
 {
     if (v->kind == IP_V_ARRAY || v->kind == IP_V_ANY) return true;
+    if (v->kind == IP_V_MATRIX) return ip_call_list(ev, node->offset, v);
     if (!ip_val_is_scalar(v))
         return ip_eval_fail(ev, node->offset, "an array or a number is expected, not %s%s", ip_val_kind_text(v),
                             v->kind == IP_V_TEXT ? "; open(\"FILE\") gives a file's image" : "");

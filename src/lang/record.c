@@ -19,6 +19,7 @@ typedef struct packing {
     ip_eval *ev;
     const ip_node *call; /* NULL: none */
     size_t offset;
+    bool has_many; /* some component has more than one element */
 } packing;
 
 static size_t offset_of(const packing *p, int k) { return p->call ? p->call->items[k]->offset : p->offset; }
@@ -28,6 +29,10 @@ static bool component_of(ip_eval *ev, const ip_node *call, int k, ip_val *out)
     const ip_node *item = call->items[k];
     if (!ip_eval_value(ev, item, out)) return false;
     if (out->kind == IP_V_ANY) *out = ip_val_unknown(IP_V_ARRAY);
+    if (out->kind == IP_V_MATRIX && !ip_call_list(ev, item->offset, out)) {
+        ip_val_free(out);
+        return false;
+    }
     if (out->kind == IP_V_ARRAY || ip_val_is_scalar(out)) return true;
     ip_eval_fail(ev, item->offset, "zip takes arrays and numbers, not %s", ip_val_kind_text(out));
     ip_val_free(out);
@@ -92,8 +97,13 @@ static bool keep_digits(const packing *p, ip_val *items, int n)
     return ok;
 }
 
-/* Whether it takes the shape of the others: a number, or one that a loop carries. */
-static bool is_number(const ip_val *v) { return v->kind != IP_V_ARRAY || v->u.array->bends; }
+/* Whether it takes the shape of the others: a number, or one that a loop carries; and, of records, what a number
+ * became, one element beside many. */
+static bool is_number(const packing *p, const ip_val *v)
+{
+    if (v->kind != IP_V_ARRAY || v->u.array->bends) return true;
+    return p->has_many && (!p->call || p->call->names[0]) && ip_type_count(&v->u.array->type) == 1;
+}
 
 /* What numbers among the components become arrays like: one of the shape and dtype in which the arrays meet. NONE:
  * there is no number, or no array. */
@@ -102,9 +112,9 @@ static bool meet(const packing *p, const ip_val *items, int n, ip_val *out)
     *out = (ip_val){ .kind = IP_V_NONE };
     bool has_numbers = false, ok = true;
     for (int k = 0; k < n; k++)
-        has_numbers = has_numbers || is_number(&items[k]);
+        has_numbers = has_numbers || is_number(p, &items[k]);
     for (int k = 0; ok && has_numbers && k < n; k++) {
-        if (is_number(&items[k])) continue;
+        if (is_number(p, &items[k])) continue;
         if (out->kind == IP_V_NONE) {
             *out = ip_val_copy(&items[k]);
             continue;
@@ -144,7 +154,7 @@ static bool put_together(const packing *p, const ip_val *items, int n, ip_val *o
     for (int k = 0; ok && k < n; k++) {
         ip_val part = { .kind = IP_V_NONE }, one = part, joined = part;
         size_t offset = offset_of(p, k);
-        if (!is_number(&items[k]))
+        if (!is_number(p, &items[k]))
             part = ip_val_copy(&items[k]);
         else if (like.kind == IP_V_ARRAY)
             ok = ip_call_spread(ev, offset, &like.u.array->type, &items[k], &like, &part);
@@ -176,9 +186,13 @@ static bool put_whole(const packing *p, const ip_val *items, int n, ip_val *out)
 {
     ip_val *wide = ip_alloc_array((size_t)n, sizeof *wide);
     if (!wide) return ip_eval_fail_memory(p->ev);
-    for (int k = 0; k < n; k++)
+    packing whole = *p;
+    for (int k = 0; k < n; k++) {
         wide[k] = ip_val_copy(&items[k]);
-    bool ok = keep_digits(p, wide, n) && put_together(p, wide, n, out);
+        const imgpar_array *a = items[k].kind == IP_V_ARRAY ? items[k].u.array : NULL;
+        whole.has_many = whole.has_many || (a && !a->bends && ip_type_count(&a->type) > 1);
+    }
+    bool ok = keep_digits(p, wide, n) && put_together(&whole, wide, n, out);
     for (int k = 0; k < n; k++)
         ip_val_free(&wide[k]);
     ip_free(wide);
@@ -213,7 +227,7 @@ bool ip_form_zip(ip_eval *ev, const ip_node *call, ip_val *out)
     if (ok && ev->checking)
         *out = ip_val_unknown(IP_V_ARRAY);
     else if (ok)
-        ok = put_whole(&(packing){ ev, call, call->offset }, record->items, n, out);
+        ok = put_whole(&(packing){ .ev = ev, .call = call, .offset = call->offset }, record->items, n, out);
     if (ok && call->names[0])
         out->record = record;
     else

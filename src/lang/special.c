@@ -54,6 +54,10 @@ static bool measured_array(ip_eval *ev, const ip_node *call, ip_value_kind kind,
     ev->place = place;
     if (!ok) return false;
     *out = ip_val_unknown(kind);
+    if (v->kind == IP_V_MATRIX && !ip_call_list(ev, slot->offset, v)) {
+        ip_val_free(v);
+        return false;
+    }
     if (v->kind == IP_V_ARRAY || v->kind == IP_V_ANY) return true;
     ip_eval_fail(ev, slot->offset, "%s takes an array, not %s", call->name->name, ip_val_kind_text(v));
     ip_val_free(v);
@@ -303,6 +307,14 @@ static bool check_init(ip_eval *ev, const ip_node *call, const ip_val *a, double
                         imgpar_dtype_name(dtype));
 }
 
+imgpar_dtype ip_fold_dtype(const imgpar_array *body)
+{
+    const char *symbol = body->op && body->op->symbol && body->n_inputs == 2 ? body->op->symbol : "";
+    const imgpar_dtype dtype = body->type.dtype;
+    const bool adds = strlen(symbol) == 1 && strchr("+-*", *symbol);
+    return adds && (dtype == IMGPAR_I32 || dtype == IMGPAR_U32) ? IMGPAR_I64 : dtype;
+}
+
 /* fn on elements of a's dtype, as a graph. Where it gives a wider dtype a is cast to that first, once or twice. */
 static bool fold_function(ip_eval *ev, const ip_node *call, ip_val *a, double init, const ip_val *fn,
                           ip_fold_function *f)
@@ -315,7 +327,7 @@ static bool fold_function(ip_eval *ev, const ip_node *call, ip_val *a, double in
         bool ok = fold_body(ev, call->name->name, fn, a->u.array, offset, pq, &f->body);
         f->p = pq[0];
         f->q = pq[1];
-        const imgpar_dtype dtype = ok ? f->body.u.array->type.dtype : IMGPAR_U8, given = a->u.array->type.dtype;
+        const imgpar_dtype dtype = ok ? ip_fold_dtype(f->body.u.array) : IMGPAR_U8, given = a->u.array->type.dtype;
         if (ok && dtype == given && check_init(ev, call, a, init)) return true;
         fold_function_free(f);
         if (ok && dtype == given) return false;
@@ -422,7 +434,7 @@ static bool fold(ip_eval *ev, const ip_node *call, bool is_scan, ip_val *out)
     ip_val a, init = { .kind = IP_V_NONE }, fn = init;
     if (!ip_form_args(ev, call, slots)) return false;
     if (!ip_eval_any(ev, slots[0], &a)) return false;
-    bool ok = ip_eval_any(ev, slots[1], &init);
+    bool ok = (a.kind != IP_V_MATRIX || ip_call_list(ev, slots[0]->offset, &a)) && ip_eval_any(ev, slots[1], &init);
     const bool has_states = ok && ip_states_are(&init), may_have_states = ok && init.kind == IP_V_ANY;
     if (ok && !has_states && !ip_val_is_scalar(&init)) {
         ip_val_free(&init);

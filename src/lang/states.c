@@ -11,7 +11,7 @@
  * A state that starts from an array has its dtype. One that starts from a number has what the function makes of it,
  * found by applying the function to placeholders until nothing changes: first the number is what it is, and where the
  * function leaves it one it stays one, any, in i64 or with a fraction in f64, which never widens what it meets; else it
- * gets the dtype that the function gives. States of an associative function have their elements' dtypes.
+ * gets the dtype that the function gives, of sums of integers i64 (ip_fold_dtype()). States of an associative function have their elements' dtypes.
  */
 #include "base/dtype.h"
 #include "base/str.h"
@@ -191,13 +191,14 @@ static bool learn(stating *s, int k, bool *again)
     if (ip_type_count(type) != 1)
         return ip_eval_fail(s->ev, s->offset, "%s: the function gives more than one number for %s", form_of(s),
                             name_of(s, k, text));
-    if (!of->is_number && of->dtype == type->dtype) return true;
+    const imgpar_dtype dtype = of->is_fixed ? type->dtype : ip_fold_dtype(body->u.array);
+    if (!of->is_number && of->dtype == dtype) return true;
     if (of->is_fixed)
         return ip_eval_fail(s->ev, s->offset, "%s: the function gives %s for %s, which starts as %s; cast either",
                             form_of(s), imgpar_dtype_name(type->dtype), name_of(s, k, text),
                             imgpar_dtype_name(of->dtype));
     of->is_number = false;
-    of->dtype = type->dtype;
+    of->dtype = dtype;
     of->white = type->white;
     of->is_mask = type->is_mask;
     *again = true;
@@ -328,7 +329,10 @@ static bool join_elements(stating *s)
     memcpy(s->elements, ordered, (size_t)s->n * sizeof *ordered);
     s->of_elements = s->record;
     for (int k = 0; k < s->n; k++) {
-        const ip_type *type = &s->elements[k].u.array->type;
+        const ip_type *type = &s->elements[k].u.array->type, *first = &s->elements[0].u.array->type;
+        if (type->rank != first->rank ||
+            memcmp(type->shape, first->shape, (size_t)type->rank * sizeof *type->shape) != 0)
+            return ip_eval_fail(s->ev, s->call->items[0]->offset, "%s: the arrays have different shapes", form_of(s));
         s->of[k] = (state){ .dtype = type->dtype, .white = type->white, .is_mask = type->is_mask };
     }
     return true;
@@ -372,8 +376,9 @@ static bool put_result(stating *s, ip_val *vals, ip_val *out)
     return true;
 }
 
-/* The n scans of elements, each of which is an array or a number; vals[n] are their results. */
-static bool build_scans(stating *s, const ip_val *elements, const ip_scan_options *options, ip_val *vals)
+/* The n scans of elements, each of which is an array or a number, from from[n]; vals[n] are their results. */
+static bool build_scans(stating *s, const ip_val *elements, const ip_val *from, const ip_scan_options *options,
+                        ip_val *vals)
 {
     imgpar_array *arrays[MOST], *inits[MOST], *p[MOST], *q[MOST], *body[MOST], *out[MOST];
     ip_val starts[MOST] = { { .kind = IP_V_NONE } };
@@ -385,7 +390,7 @@ static bool build_scans(stating *s, const ip_val *elements, const ip_scan_option
             q[m++] = s->q[k].u.array;
         }
     for (int k = 0; ok && k < s->n; k++) {
-        const ip_val *init = &s->inits[k];
+        const ip_val *init = &from[k];
         if (init->kind == IP_V_ARRAY)
             starts[k] = ip_val_copy(init);
         else
@@ -397,7 +402,7 @@ static bool build_scans(stating *s, const ip_val *elements, const ip_scan_option
         body[k] = s->body[k].u.array;
     }
     if (ok) {
-        const ip_states states = { s->n, m, arrays, inits, p, q, body };
+        const ip_states states = { form_of(s), s->n, m, arrays, inits, p, q, body };
         ip_build_scan_states(s->ev->ctx, &states, options, out);
         for (int k = 0; k < s->n; k++) {
             if (ok)
@@ -416,6 +421,7 @@ static bool check(stating *s, ip_val *out)
     ip_val p[MOST], q[MOST], body[MOST] = { { .kind = IP_V_NONE } };
     for (int k = 0; k < MOST; k++)
         p[k] = q[k] = ip_val_unknown(IP_V_ARRAY);
+    if (s->m == 1 && s->elements[0].kind == IP_V_ANY) return put_result(s, p, out); /* a record or a tuple, perhaps */
     for (int k = 0; k < s->m; k++)
         if (ip_val_is_scalar(&s->elements[k])) q[k] = ip_val_copy(&s->elements[k]);
     if (!apply(s, p, q, body)) return false;
@@ -447,9 +453,26 @@ static bool fill_lines(stating *s, const ip_val *line, int k, ip_val *out)
     return ok;
 }
 
+/* What state k starts from, with the folded axes, of which there is 1 each, as the last one. */
+static bool init_to_lines(stating *s, int k, const ip_type *type, unsigned axes, ip_val *out)
+{
+    *out = ip_val_copy(&s->inits[k]);
+    if (out->kind != IP_V_ARRAY || ip_type_count(&out->u.array->type) == 1) return true;
+    const ip_type *own = &out->u.array->type;
+    bool fits = own->rank == type->rank;
+    for (int axis = 0; fits && axis < type->rank; axis++)
+        fits = own->shape[axis] == (axes >> axis & 1 ? 1 : type->shape[axis]);
+    char text[24];
+    if (!fits)
+        return ip_eval_fail(s->ev, s->call->items[1]->offset,
+                            "%s: %s starts from neither one number nor one for each result, with 1 for the folded axes",
+                            form_of(s), name_of(s, k, text));
+    return ip_reduce_to_lines(s->ev, s->call, axes, out);
+}
+
 static bool reduce_in_order(stating *s, unsigned axes, bool keepdims, ip_val *vals)
 {
-    ip_val lines[MOST] = { { .kind = IP_V_NONE } };
+    ip_val lines[MOST] = { { .kind = IP_V_NONE } }, inits[MOST] = { { .kind = IP_V_NONE } };
     const ip_val *first = NULL;
     ip_type type = { .rank = 0 };
     bool ok = true;
@@ -462,8 +485,10 @@ static bool reduce_in_order(stating *s, unsigned axes, bool keepdims, ip_val *va
     }
     const int last = ok ? first->u.array->type.rank - 1 : 0;
     const ip_scan_options options = { .axis = last };
+    for (int k = 0; ok && k < s->n; k++)
+        ok = init_to_lines(s, k, &type, axes, &inits[k]);
     if (ok && first->u.array->type.shape[last] > 0)
-        ok = build_scans(s, lines, &options, vals);
+        ok = build_scans(s, lines, inits, &options, vals);
     else
         for (int k = 0; ok && k < s->n; k++)
             ok = fill_lines(s, first, k, &vals[k]);
@@ -471,6 +496,7 @@ static bool reduce_in_order(stating *s, unsigned axes, bool keepdims, ip_val *va
         ok = ip_reduce_last(s->ev, s->call, &type, axes, keepdims, &vals[k]);
     if (!ok) free_all(vals, s->n);
     free_all(lines, MOST);
+    free_all(inits, MOST);
     return ok;
 }
 
@@ -527,7 +553,7 @@ bool ip_states_scan(ip_eval *ev, const ip_states_call *c, const ip_scan_options 
     ip_val vals[MOST] = { { .kind = IP_V_NONE } };
     bool is_done;
     bool ok = begin(&s, c, options->associative, &is_done, out);
-    if (ok && !is_done) ok = build_scans(&s, s.elements, options, vals) && put_result(&s, vals, out);
+    if (ok && !is_done) ok = build_scans(&s, s.elements, s.inits, options, vals) && put_result(&s, vals, out);
     free_stating(&s);
     return ok;
 }

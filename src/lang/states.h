@@ -18,6 +18,9 @@ typedef struct ip_reducing {
     unsigned axes; /* as bits */
 } ip_reducing;
 
+/* The dtype in which a fold carries what its function gives: that, but of sums, differences and products of integers
+ * i64, as sum() has it, so that they do not wrap. */
+imgpar_dtype ip_fold_dtype(const imgpar_array *body);
 /* Whether init is a record or a tuple. */
 bool ip_states_are(const ip_val *init);
 /* Records or tuples of results. */

@@ -90,7 +90,7 @@ static const ip_word words[] = {
         "operations. A function (p, q) -> expr folds the elements into init one after the other, of several axes in\n"
         "row-major order. Sums from 0, products from 1, extremes and what combines bits are folded in any order,\n"
         "by many at once: p + q, max(p, q), q > p ? q : p; so is what associative=true says is associative, with init\n"
-        "as its identity.\n"
+        "as its identity. Sums and products of integers are carried in i64.\n"
         "Several states are carried as a record, whose components keep their dtypes: --help scan. Where the least\n"
         "element is: reduce(zip(v=a, at=make(width(a), height(a), x)), zip(v=inf, at=-1), (p, q) -> q.v < p.v ? q : "
         "p).",
@@ -106,9 +106,10 @@ static const ip_word words[] = {
         "for each line, 1 for the axis: scan(a, zip(n=0, sum=0), (s, q) -> zip(n=s.n + 1, sum=s.sum + q)).sum, or\n"
         "(n, sum) = scan(a, (0, 0), (n, s, q) -> (n + 1, s + q)). The function gives what init has, and the result is\n"
         "a record or a tuple of arrays, each in a dtype of its own: the array's that it starts from; of what starts\n"
-        "from a number the one that the function gives, i64 or with a fraction f64 where that is made of numbers\n"
-        "alone. The array may be a record or a tuple, too: q.v is a component of an element, or each is an argument\n"
-        "behind the states. An associative function takes two records of the same components.",
+        "from a number the one that the function gives, i64 where that is a sum or a product of integers or, as f64 "
+        "with\n"
+        "a fraction, of numbers alone. The array may be a record or a tuple, too: q.v is a component of an element,\n"
+        "or each is an argument behind the states. An associative function takes two records of the same components.",
         "scan(a, 0, (p, q) -> max(p, q), axis=1)", 3, "array", "init", "function", "axis", "exclusive", "reverse",
         "associative"),
     FORM("stencil", ip_form_stencil, "stencil(expr, border=replicate, cval=0, outside=)",

@@ -482,15 +482,15 @@ static const char *states_rule(const ip_states *s, const ip_scan_options *option
     const int axis = options->axis < 0 ? options->axis + type->rank : options->axis;
     for (int k = 0; k < s->m; k++) {
         const ip_type *other = &s->elements[k]->type;
-        if (ip_type_is_complex(other)) return "scan: complex numbers are no elements of a scan with a function";
+        if (ip_type_is_complex(other)) return "complex numbers are no elements that a function is given";
         if (other->rank != type->rank || memcmp(other->shape, type->shape, sizeof type->shape) != 0)
-            return "scan: the arrays have different shapes";
+            return "the arrays have different shapes";
     }
     for (int k = 0; k < s->n; k++) {
-        if (ip_type_is_complex(&s->body[k]->type)) return "scan: a state cannot be a complex number";
-        if (ip_type_count(&s->body[k]->type) != 1) return "scan: the function gives more than one element";
+        if (ip_type_is_complex(&s->body[k]->type)) return "a state cannot be a complex number";
+        if (ip_type_count(&s->body[k]->type) != 1) return "the function gives more than one element";
         if (!ip_array_is_number(s->inits[k], NULL, NULL) && !init_fits(&s->inits[k]->type, type, axis))
-            return "scan: init is neither one number nor one for each line, with 1 for the axis";
+            return "a state starts from neither one number nor one for each line, with 1 for the axis";
     }
     return NULL;
 }
@@ -526,13 +526,47 @@ static imgpar_array *states_error(imgpar_context *ctx, const ip_states *s, const
         for (int i = 0; i < n[list]; i++)
             if (!from[list][i]->op) return imgpar_array_retain(from[list][i]);
     const char *rule = states_rule(s, options);
-    return rule ? ip_array_error(ctx, IMGPAR_E_SHAPE, rule) : NULL;
+    ip_error err = { .status = IMGPAR_OK };
+    if (!rule) return NULL;
+    ip_fail(&err, IMGPAR_E_SHAPE, "%s: %s", s->form, rule);
+    return ip_array_error(ctx, err.status, err.message);
+}
+
+/* Of more axes than a stage has dims: as joined_scan(); inits that have 1 along the axis are joined alike. */
+static void joined_states(imgpar_context *ctx, const ip_states *s, const ip_scan_options *options, imgpar_array **out)
+{
+    imgpar_array *elements[IP_SCAN_STATES], *inits[IP_SCAN_STATES];
+    const ip_type *type = &s->elements[0]->type;
+    const int axis = options->axis < 0 ? options->axis + type->rank : options->axis;
+    ip_scan_options few = *options;
+    for (int k = 0; k < s->m; k++) {
+        few.axis = axis;
+        elements[k] = ip_build_joined(s->elements[k], &few.axis);
+    }
+    for (int k = 0; k < s->n; k++) {
+        int own = axis;
+        const bool is_one = s->inits[k]->type.rank != type->rank;
+        inits[k] = is_one ? imgpar_array_retain(s->inits[k]) : ip_build_joined(s->inits[k], &own);
+    }
+    const ip_states joined = { s->form, s->n, s->m, elements, inits, s->p, s->q, s->body };
+    ip_build_scan_states(ctx, &joined, &few, out);
+    for (int k = 0; k < s->n; k++)
+        if (out[k]->op) imgpar_array_replace(&out[k], ip_build_reshaped(out[k], type->rank, type->shape));
+    for (int k = 0; k < s->m; k++)
+        imgpar_array_release(elements[k]);
+    for (int k = 0; k < s->n; k++)
+        imgpar_array_release(inits[k]);
 }
 
 void ip_build_scan_states(imgpar_context *ctx, const ip_states *states, const ip_scan_options *options,
                           imgpar_array **out)
 {
     imgpar_array *error = states_error(ctx, states, options);
+    const int rank = error ? 0 : states->elements[0]->type.rank;
+    if (rank > IP_OWN_DIMS && options->axis >= -rank && options->axis < rank) {
+        joined_states(ctx, states, options, out);
+        return;
+    }
     for (int k = 0; k < states->n; k++)
         out[k] = error ? imgpar_array_retain(error) : scan_of_state(ctx, states, k, options);
     imgpar_array_release(error);

@@ -56,6 +56,8 @@ imgpar_array *ip_build_with_text(imgpar_context *ctx, const ip_op *op, const ip_
 
 /* Of a list that stands beside an array: like literals its numbers bend, so it is the array's where that holds them. */
 imgpar_dtype ip_list_dtype(const double *numbers, int n, imgpar_dtype beside);
+/* Whether n numbers are those of the colours of a picture that has alpha, too. */
+bool ip_list_is_of_colours(int n, const ip_type *beside);
 /* Leaves. A number is a one-element array that never widens other operands. */
 imgpar_array *ip_build_number(imgpar_context *ctx, double value, bool fractional);
 /* metadata: of an encoded image, taken; may be NULL. */
@@ -99,6 +101,7 @@ imgpar_array *ip_build_scan_fold(imgpar_context *ctx, imgpar_array *a, double in
  * and of an element, body[n] graphs over them of the states' dtypes. n arrays as out[] (all error arrays on failure).
  * Borrows everything. An associative function takes other states for elements. */
 typedef struct ip_states {
+    const char *form; /* for messages: scan or reduce */
     int n, m;
     imgpar_array *const *elements, *const *inits, *const *p, *const *q, *const *body;
 } ip_states;

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "ops/check.h"
 #include "ops/complex.h"
+#include "ops/coverage.h"
 
 #include <assert.h>
 #include <math.h>
@@ -244,6 +245,11 @@ imgpar_dtype ip_list_dtype(const double *numbers, int n, imgpar_dtype beside)
     if (!is_whole) return with_literal(beside == IMGPAR_COMPLEX64 ? IMGPAR_F32 : beside, true);
     if (beside == IMGPAR_F16 || beside == IMGPAR_COMPLEX64) return IMGPAR_F32;
     return is_short ? IMGPAR_I32 : IMGPAR_I64;
+}
+
+bool ip_list_is_of_colours(int n, const ip_type *beside)
+{
+    return n > 1 && ip_type_has_alpha(beside) && beside->shape[beside->rank - 1] == n + 1;
 }
 
 /* Where values that all bend meet: i64, f64 with a fraction. */

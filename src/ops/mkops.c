@@ -260,6 +260,8 @@ static void print_roff(const char *text)
             printf("\\e");
         else if (*p == '-')
             printf("\\-");
+        else if (*p == '"') /* in .B it would open an argument */
+            printf("\\(dq");
         else if ((*p == '.' || *p == '\'') && (p == text || p[-1] == '\n'))
             printf("\\&%c", *p);
         else if (*p == '\n') /* a line of a program */

@@ -224,6 +224,7 @@ imgpar_status ip_ref_combine(ip_ir *ir, const ip_stage *fold, const void *const 
                              ip_error *err)
 {
     if (fold->kind == IP_STAGE_REDUCE) return combine_totals(ir, fold, totals, n, out, err);
+    if (fold->kind != IP_STAGE_HISTOGRAM) return ip_fail(err, IMGPAR_E_INTERNAL, "a fold by keys has no totals");
     add_counts((size_t)(fold->dims[1] * fold->dims[2]), totals, n, out);
     return IMGPAR_OK;
 }

@@ -41,6 +41,7 @@ const char *ip_evaluation_folds_uncut(const evaluation *e, bool is_placed)
     for (int k = 0; k < e->plan->n_outputs; k++) {
         const ip_stage *s = e->plan->outputs[k];
         if (!ip_stage_folds(s)) return "a fold is asked for beside an image";
+        if (s->kind == IP_STAGE_BY_KEY) return "values are folded by keys";
         if (s->over[0] <= 1 && s->over[1] <= 1) return "what is folded has one row";
         if (!is_exact(s) && !is_placed) return "floats are added up in one order";
     }
