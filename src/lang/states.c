@@ -10,8 +10,9 @@
  * Note [Types of states]
  * A state that starts from an array has its dtype. One that starts from a number has what the function makes of it,
  * found by applying the function to placeholders until nothing changes: first the number is what it is, and where the
- * function leaves it one it stays one, any, in i64 or with a fraction in f64, which never widens what it meets; else it
- * gets the dtype that the function gives, of sums of integers i64 (ip_fold_dtype()). States of an associative function have their elements' dtypes.
+ * function leaves it one it stays one, any, in i64 or with a fraction in f64, which never widens what it meets; else
+ * it gets the dtype that the function gives, of sums of integers i64 (ip_fold_dtype()). States of an associative
+ * function have their elements' dtypes.
  */
 #include "base/dtype.h"
 #include "base/str.h"
