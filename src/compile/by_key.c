@@ -11,7 +11,7 @@
  * Bytes are those of the hand-written kernel (ops/scatter.h, Note [Blocks of a scatter]). Where elements lie in one
  * row, there is a table of results for each block of IP_SCATTER_BLOCK elements, and strips begin with a block, so that
  * also floats are joined in the order that is promised. Of pictures a block would end within a row: there a work-item
- * has one table, for integers only, whose order is nothing.
+ * has one table, for integers only, for which order does not matter.
  *
  * Tables of few elements stay in the first-level cache; of few values the hand-written kernel is there already, where
  * another one would have to be compiled. Where rows are not what suits the device, as llvmpipe, whose work-items leave
@@ -87,7 +87,8 @@ static bool find_place(const joined *j, const ip_stage *s, ip_expr *at[4])
     return in_row || (same_place(dims, j->over) && (dims[3] == j->over[3] || dims[3] == 1));
 }
 
-/* A picture of keys or of values, with as many channels as a result has: a key for each of them there is not. */
+/* A picture of keys or of values, with as many channels as a result has. A pixel has one key, however many channels its
+ * values have. */
 static bool find_picture(joined *j, imgpar_dtype dtype)
 {
     const bool by_values = j->width > 1 || (!j->one_value && lies_in_line(j->keys->dims));

@@ -28,7 +28,7 @@ void ip_fold_store_result(ip_emit *e, const ip_stage *s, const char *total, cons
 void ip_emit_by_key_begin(ip_emit *e, const ip_stage *s);
 void ip_emit_by_key_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb);
 void ip_emit_by_key_results(ip_emit *e, const ip_stage *s);
-/* x is read as it stands, side by side in ip_emit_row_pointer(). */
+/* x is a load of consecutive elements of a row, so it can be read through ip_emit_row_pointer(). */
 bool ip_stands_in_row(ip_emit *e, const ip_expr *x);
 /* Computes x of columns q..end into the array `name`, that of column q first. */
 void ip_emit_kept_row(ip_emit *e, ip_expr *x, const char *name, bool flat);

@@ -296,8 +296,8 @@ static bool only_gathers(ip_emit *e, ip_expr *body)
  * Note [Groups of channels]
  * What differs by the channel alone, as the weights of a depthwise convolution do, would be read again for each pixel.
  * Where much is, a block of pixels is made for as many channels as a vector has, then for the next ones: what they read
- * so stays in registers. The block is so short that its pixels stay in the first cache. A column is a sum, since
- * compilers make one loop of two that begin alike, and lose what is said of the inner one.
+ * so stays in registers. The block is so short that its pixels stay in the first cache. A column is
+ * q + pixel: with the column as the loop's variable clang makes one loop of both and loses the inner one's pragma.
  */
 enum { LEAST_OF_CHANNELS = 4, GROUPED_BYTES = 8192, LEAST_GROUPED = 8 };
 

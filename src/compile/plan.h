@@ -351,6 +351,7 @@ typedef struct ip_tuning {
 } ip_tuning;
 enum { IP_MAX_STAGES = 32 };
 
+/* The look (compile/looks.c) that computes what is asked for, once all folds that others read are known. */
 enum { IP_LOOK_LAST = INT_MAX };
 
 typedef struct ip_compile_options {

@@ -63,10 +63,10 @@ static bool parse_size(const char *text, uint64_t *bytes)
  * Note [Host memory]
  * "mem_limit" is what a device may take; "host_limit" is for the host: decoded pictures, rows that are read ahead, rows
  * on their way into a file, results and what is between kernels in host memory; and what a CPU takes as a device, which
- * is the same memory. They are counted before they are taken (base/account.h). What there is less of the more it is cut
- * adapts: pieces on a CPU, parts of folds, pictures that are kept decoded. So what streams runs within a fixed limit,
- * and what has to be held whole is refused where it is larger. Not counted are programs, plans, encoded files, memory
- * that belongs to the caller, and what OpenCL drivers and codecs take for themselves.
+ * is the same memory. They are counted before they are taken (base/account.h). What needs less when it is cut finer
+ * adapts to what is left: pieces on a CPU, parts of folds, pictures that are kept decoded. So what streams runs within
+ * a fixed limit, and what has to be held whole is refused where it is larger. Not counted are programs, plans, encoded
+ * files, memory that belongs to the caller, and what OpenCL drivers and codecs take for themselves.
  */
 imgpar_status ip_context_take_host(imgpar_context *ctx, uint64_t n, const char *what, ip_error *err)
 {
