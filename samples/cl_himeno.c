@@ -62,8 +62,7 @@ int main(int argc, char **argv)
         imgpar_cl_buffer_new(ctx, IMGPAR_CL_IN, &coefficients, &b[3]);
     for (int k = 0; !failed && k < 3; k++) failed = imgpar_cl_buffer_new(ctx, IMGPAR_CL_INOUT, &volume, &b[k]);
     failed = failed || imgpar_cl_write(queue, b[0], NULL, p, NULL) || imgpar_cl_write(queue, b[3], NULL, c, NULL);
-    const size_t most = failed ? K : imgpar_context_device(ctx)->max_work_group;
-    const size_t group = most >= K ? K : most >= K / 3 ? K / 3 : 1; /* K is 3 * 43 */
+    const size_t max = failed ? 1 : imgpar_context_device(ctx)->max_work_group, group = max < 43 ? 1 : max < K ? 43 : K;
     for (int n = 0; !failed && n < n_steps; n++, by_hand = step_by_hand())
         failed = imgpar_cl_launch(queue, kernel, IMGPAR_CL_WORK(.global = { K, J, I }, .local = { group, 1, 1 }),
             IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b[n % 2]), imgpar_cl_arg_buffer(b[3]),
@@ -73,9 +72,8 @@ int main(int argc, char **argv)
     for (int at = 0; at < N; at++) gosa += error[at];
     failed = failed || !(gosa > 0.999 * by_hand && gosa < 1.001 * by_hand);
     printf("%s\ngosa %g, by hand %g after %d steps\n", failed ? imgpar_cl_message() : profile, gosa, by_hand, n_steps);
-    imgpar_free(profile);
     for (int k = 0; k < 4; k++) imgpar_cl_buffer_release(b[k]);
     imgpar_cl_kernel_release(kernel), imgpar_cl_module_release(module), imgpar_cl_queue_release(queue);
-    imgpar_context_release(ctx);
+    imgpar_context_release(ctx), imgpar_free(profile);
     return failed;
 }

@@ -461,8 +461,8 @@ static const struct {
     { "stencil($1[0, 1], border=constant, cval=3)", "n1 = stencil($1[0, 1], border=constant, cval=3)\nn1\n" },
     { "threshold($1, mean($1))", "n1 = mean($1)\nn2 = threshold($1, t=n1)\nn2\n" },
     { "add($1, x)", "n1 = make(6, 4, x)\nn2 = add($1, n1)\nn2\n" },
-    { "reduce(cast($1, i32), 0, (p, q) -> p + q)",
-      "n2 = cast($1, dtype=i32)\nn3 = reduce(n2, 0, (p1_0, p1_1) -> (p1_0 + p1_1))\nn3\n" },
+    { "reduce(cast($1, i64), 0, (p, q) -> p + q)",
+      "n2 = cast($1, dtype=i64)\nn3 = reduce(n2, 0, (p1_0, p1_1) -> (p1_0 + p1_1))\nn3\n" },
     { "iterate($1, 500, boxblur(_, size=3))", "n1_0 = iterate($1, 500, p1_0 -> (boxblur(p1_0)))\nn1_0\n" },
 };
 
