@@ -519,6 +519,7 @@ START_TEST(arrays_of_eight_axes_go_in_and_out)
     const imgpar_options as_png = { .struct_size = sizeof as_png, .format = "png" };
     ck_assert_int_eq(imgpar_encode(a, &as_npy, &bytes, &size), IMGPAR_OK);
     imgpar_array *back = imgpar_open_memory(b.ctx, bytes, size);
+    imgpar_free(bytes);
     ck_assert_int_eq(imgpar_array_info(back, &info), IMGPAR_OK);
     ck_assert_int_eq(info.rank, 8);
     ck_assert_mem_eq(info.shape, shape, sizeof shape);
