@@ -317,7 +317,8 @@ static void count_of_channels(ip_expr *x, void *user)
 /* Pixels of a block that is made group by group; 0: it is better without groups. */
 static int grouped_pixels(const ip_emit *e, const ip_columns *c, int lanes)
 {
-    const int pixels = GROUPED_BYTES / (e->channels * (int)ip_dtype(c->stage->dtype)->size_bytes);
+    const int64_t bytes = (int64_t)e->channels * (int64_t)ip_dtype(c->stage->dtype)->size_bytes; /* 0: no elements */
+    const int pixels = bytes > 0 ? (int)(GROUPED_BYTES / bytes) : 0;
     int n = 0;
     ip_x_walk(e->ir, c->body, count_of_channels, &n);
     return lanes > 1 && n >= LEAST_OF_CHANNELS && pixels >= LEAST_GROUPED ? pixels : 0;
