@@ -28,7 +28,7 @@ typedef struct bytes {
 static void put(bytes *b, unsigned v, int n)
 {
     while (n--)
-        b->at[b->n++] = (unsigned char)(v >> 8 * n);
+        b->at[b->n++] = n < 4 ? (unsigned char)(v >> 8 * n) : 0;
 }
 
 static void put16(bytes *b, int v) { put(b, (unsigned)v, 2); }
