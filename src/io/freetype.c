@@ -2,10 +2,10 @@
 #include "io/freetype.h"
 
 #include "base/alloc.h"
+#include "base/library.h"
 
 #ifdef HAVE_FREETYPE
 
-#include <dlfcn.h>
 #include <ft2build.h>
 #include FT_FREETYPE_H
 #include FT_MODULE_H
@@ -36,10 +36,7 @@ typedef struct functions {
     {                                          \
         "FT_" #name, offsetof(functions, name) \
     }
-static const struct symbol {
-    const char *name;
-    size_t offset;
-} symbols[] = {
+static const ip_library_function symbols[] = {
     SYMBOL(New_Library), SYMBOL(Add_Default_Modules), SYMBOL(Done_Library),      SYMBOL(New_Memory_Face),
     SYMBOL(Done_Face),   SYMBOL(Set_Charmap),         SYMBOL(Get_Char_Index),    SYMBOL(Get_Kerning),
     SYMBOL(Load_Glyph),  SYMBOL(Outline_Get_CBox),    SYMBOL(Outline_Decompose),
@@ -64,18 +61,9 @@ struct ip_font {
 
 /* ---- the library --------------------------------------------------------------------------------- */
 
-/* It stays loaded. */
 static bool load(functions *out)
 {
-    void *library = dlopen("libfreetype.so.6", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    bool ok = library != NULL;
-    for (size_t k = 0; ok && k < sizeof symbols / sizeof *symbols; k++) {
-        void *function = dlsym(library, symbols[k].name);
-        memcpy((char *)out + symbols[k].offset, &function, sizeof function);
-        ok = function != NULL;
-    }
-    if (library) dlclose(library);
-    return ok;
+    return ip_library_load("libfreetype.so.6", symbols, sizeof symbols / sizeof *symbols, out);
 }
 
 bool ip_font_is_known(void)

@@ -10,6 +10,7 @@
 #include "run/clblast.h"
 
 #include "base/dtype.h"
+#include "base/library.h"
 
 uint64_t ip_clblast_scratch_bytes(imgpar_dtype dtype, uint64_t m, uint64_t n, uint64_t k, uint64_t count)
 {
@@ -23,7 +24,6 @@ uint64_t ip_clblast_scratch_bytes(imgpar_dtype dtype, uint64_t m, uint64_t n, ui
 #include "run/device_impl.h"
 
 #include <clblast_c.h>
-#include <dlfcn.h>
 #include <string.h>
 
 typedef struct functions {
@@ -36,10 +36,7 @@ typedef struct functions {
     typeof(CLBlastClearCache) *clear_cache;
 } functions;
 
-static const struct symbol {
-    const char *name;
-    size_t offset;
-} symbols[] = {
+static const ip_library_function symbols[] = {
     { "CLBlastSgemmWithTempBuffer", offsetof(functions, sgemm) },
     { "CLBlastDgemmWithTempBuffer", offsetof(functions, dgemm) },
     { "CLBlastSGemmTempBufferSize", offsetof(functions, sgemm_scratch) },
@@ -65,18 +62,9 @@ static const CLBlastTranspose STRAIGHT = CLBlastTransposeNo;
 #define SONAME_(major) "libclblast.so." #major
 #define SONAME(major) SONAME_(major)
 
-/* It stays loaded: what C++ has made in it is ended with the process. */
 static bool load(functions *out)
 {
-    void *library = dlopen(SONAME(CLBLAST_VERSION_MAJOR), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    bool ok = library != NULL;
-    for (size_t k = 0; ok && k < sizeof symbols / sizeof *symbols; k++) {
-        void *function = dlsym(library, symbols[k].name);
-        memcpy((char *)out + symbols[k].offset, &function, sizeof function);
-        ok = function != NULL;
-    }
-    if (library) dlclose(library);
-    return ok;
+    return ip_library_load(SONAME(CLBLAST_VERSION_MAJOR), symbols, sizeof symbols / sizeof *symbols, out);
 }
 
 bool ip_clblast_is_there(void)
