@@ -27,13 +27,20 @@ static bool parts_read_little(evaluation *e)
     return is_little;
 }
 
-/* A plan of the request, for the folds of one look or for what reads them; its sources are those of e. */
-static imgpar_status plan_look(const evaluation *e, const ip_request *q, int look, evaluation **out, ip_error *err)
+/* The request for the folds of one look, whose values go nowhere else. */
+static ip_request request_of_look(const ip_request *q, int look)
 {
     ip_request of_look = *q;
     of_look.look = look;
     of_look.taker = NULL;
     of_look.dst = NULL;
+    return of_look;
+}
+
+/* A plan of the request, for the folds of one look or for what reads them; its sources are those of e. */
+static imgpar_status plan_look(const evaluation *e, const ip_request *q, int look, evaluation **out, ip_error *err)
+{
+    const ip_request of_look = request_of_look(q, look);
     imgpar_status st = ip_evaluation_new(e->ctx, e->runner.device, &of_look, out, err);
     if (!st) ip_evaluation_lend(e, *out);
     return st;
@@ -69,10 +76,7 @@ static void give(evaluation *e, const ip_stage *fold, ip_value *value)
 static imgpar_status look_once(evaluation *rest, const ip_request *q, int look, ip_error *err)
 {
     evaluation *folds = NULL;
-    ip_request of_look = *q;
-    of_look.look = look;
-    of_look.taker = NULL;
-    of_look.dst = NULL;
+    const ip_request of_look = request_of_look(q, look);
     imgpar_status st = plan_look(rest, q, look, &folds, err);
     const int n = st ? 0 : folds->plan->n_outputs;
     ip_value **values = ip_zalloc(((size_t)n + 1) * sizeof *values);
