@@ -982,6 +982,28 @@ START_TEST(a_pipeline_is_a_function_of_its_arrays_and_params)
 }
 END_TEST
 
+/* Lists of numbers that nobody knows before there is a picture: no rule of a row is held against them. */
+static const char *const unknown_lists[] = {
+    "slice($1, [0 0], step=[width($1), 1])",
+    "tile($1, [height($1) div 2, 1])",
+    "reshape($1, [width($1), height($1)])",
+    "permute($1, [height($1) - 1, 0])",
+    "recursive($1, [width($1), 1], [height($1) / 8])",
+    "cast(numbers([width($1) / 4, 1]), i32)",
+};
+
+START_TEST(lists_of_numbers_that_are_not_known_yet_are_taken)
+{
+    imgpar_pipeline *p = parsed(unknown_lists[_i]);
+    ck_assert_msg(imgpar_pipeline_check_apply(p, 1) == IMGPAR_OK, "%s", imgpar_pipeline_message(p));
+    imgpar_array *in = two_by_two(1), *a = imgpar_pipeline_apply(p, ctx, &in, 1);
+    ck_assert_msg(imgpar_array_eval(a, NULL) == IMGPAR_OK, "%s", imgpar_array_message(a));
+    imgpar_array_release(a);
+    imgpar_array_release(in);
+    imgpar_pipeline_release(p);
+}
+END_TEST
+
 static const struct {
     const char *text;
     size_t n;
@@ -1262,6 +1284,8 @@ int main(void)
     tcase_add_test(c, words_are_described);
     tcase_add_test(c, a_pipeline_is_a_function_of_its_arrays_and_params);
     tcase_add_test(c, a_pipeline_is_a_function_of_frames);
+    tcase_add_loop_test(c, lists_of_numbers_that_are_not_known_yet_are_taken, 0,
+                        sizeof unknown_lists / sizeof *unknown_lists);
     tcase_add_loop_test(c, what_is_no_function_is_refused, 0, N(not_functions));
     tcase_add_test(c, a_pipeline_that_was_not_parsed_is_no_function);
     tcase_add_test(c, threads_apply_one_pipeline);

@@ -107,7 +107,7 @@ static const struct {
     { 1, " all any hsv_to_rgb lab_to_rgb set_white rgb_to_linear linear_to_rgb xyz_to_rgb oklab_to_rgb hsl_to_rgb"
          " regional_maxima regional_minima h_maxima h_minima peaks isin hit_or_miss inliers convex_hull "
          "lch_to_lab harris radial_gradient isnan isinf isfinite smoothstep yuv_to_rgb yiq_to_rgb " },
-    { 255, " circle fill lut ellipse line checkerboard lbp polyline canny text_mask text_lines plot " },
+    { 255, " circle fill lut ellipse line checkerboard lbp polyline canny text_mask text_lines plot flood " },
     { 65535, " depth rescale " },
 };
 

@@ -766,7 +766,8 @@ START_TEST(every_written_row_is_tested)
         /* check_written_regions */
         "group_sum group_count group_mean group_min group_max labels reconstruct fill_holes clear_border "
         /* check_written_masks */
-        "regional_maxima regional_minima h_maxima h_minima peaks watershed remove_small largest_region skeleton thin "
+        "regional_maxima regional_minima h_maxima h_minima peaks watershed remove_small largest_region flood "
+        "flood_fill skeleton thin "
         /* check_written_outlines */
         "hit_or_miss find_trim hough_circles convex_hull hull_points find_contours moments hu_moments "
         /* check_written_motion */

@@ -239,6 +239,51 @@ START_TEST(regions_that_are_large) /* _i: the dtype, the connectivity */
 }
 END_TEST
 
+/* ---- floods ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(what_paths_join_to_a_seed) /* _i: the dtype, the connectivity */
+{
+    char text[128];
+    const int connectivity = _i % 2 ? 4 : 8, left = 7, top = 5;
+    const imgpar_dtype dtype = written_dtypes[_i / 2];
+    const real tolerance = is_float(dtype) ? 0.5L : 40;
+    static const char *const colours[] = { "5", "[5 6]", "[5 6 7]", "[5 6 7 8]" };
+    for (int channels = 1; channels <= 4; channels++) {
+        picture a = picture_new(dtype, H, W, channels), near = picture_new(IMGPAR_BOOL, H, W, 1);
+        picture flooded = picture_new(IMGPAR_U8, H, W, 1);
+        const bool has_alpha = channels % 2 == 0 && !is_float(dtype); /* floats of no known white have none */
+        real mark[N] = { 0 };
+        picture random = written_levels(IMGPAR_U8, H, W, channels, 3);
+        for (int64_t k = 0; k < N * channels; k++) /* of three levels, the middle one near both others */
+            a.v[k] = (is_float(dtype) ? 0.375L : 30) * ((int64_t)random.v[k] % 3);
+        picture_free(&random);
+        const real *seed = a.v + (top * W + left) * channels;
+        for (int64_t k = 0; k < N; k++) {
+            near.v[k] = 1;
+            for (int c = 0; c < channels; c++)
+                near.v[k] *= fabsl(a.v[k * channels + c] - seed[c]) <= tolerance;
+        }
+        colour(&near, top * W + left, mark, 1, connectivity);
+        picture filled = picture_copy(&a);
+        for (int64_t k = 0; k < N; k++) {
+            flooded.v[k] = mark[k] != 0 ? 255 : 0;
+            for (int c = 0; mark[k] != 0 && c < channels; c++)
+                filled.v[k * channels + c] = has_alpha && c == channels - 1 ? dtype_high(dtype) : 5 + c;
+        }
+        snprintf(text, sizeof text, "flood($1, %d, %d, tolerance=%s, connectivity=%d)", left, top,
+                 is_float(dtype) ? "0.5" : "40", connectivity);
+        expect(text, &a, &flooded);
+        snprintf(text, sizeof text, "flood_fill($1, %d, %d, %s, tolerance=%s, connectivity=%d)", left, top,
+                 colours[channels - has_alpha - 1], is_float(dtype) ? "0.5" : "40", connectivity);
+        expect(text, &a, &filled);
+        picture_free(&a);
+        picture_free(&near);
+        picture_free(&flooded);
+        picture_free(&filled);
+    }
+}
+END_TEST
+
 /* ---- thinning ---------------------------------------------------------------------------------------------------- */
 
 /* One of Zhang and Suen's two passes; whether anything went. */
@@ -312,6 +357,10 @@ static const struct {
     { "remove_small(numbers([1 0 1 1]) * ones([1 1]), 2)", "[0 0 1 1]" },
     { "largest_region(zeros([1 3]))", "[0 0 0]" },
     { "largest_region(numbers([1 0 1 0]) * ones([1 1]))", "[1 0 0 0]" },
+    { "flood(numbers([1 nan 1]) * ones([1 1]), 1, 0)", "[0 0 0]" }, /* what is no number is near nothing */
+    { "flood(numbers([1 1 2 1]) * ones([1 1]), 3, 0)", "[0 0 0 255]" },
+    { "flood_fill(numbers([1 0; 0 1]), 0, 0, 9)", "[9 0; 0 1]" },
+    { "flood_fill(numbers([1 0; 0 1]), 0, 0, 9, connectivity=8)", "[9 0; 0 9]" },
     { "skeleton(ones([1 1]))", "1" },
     { "skeleton(fill(1, 1, [9 255], channels=2))", "9" },
 };
@@ -329,6 +378,8 @@ static const struct {
       "watershed: a is [3, 3] f32, markers is [2, 3] f32; it must have one channel of the same size" },
     { "skeleton(zeros([0 4]))", "skeleton: a is [0, 4] f32, which has no elements" },
     { "remove_small(zeros([3 3]), connectivity=6)", "remove_small: connectivity=6 is neither 4 nor 8" },
+    { "flood(zeros([3 3]), 3, 0)", "crop: x=3 and width=1 reach beyond the width 3" },
+    { "flood_fill(zeros([3 3 3]), 0, 0, [1 2])", "flood_fill: colour has 2 numbers" },
     { "geodesic(zeros([3 3]), zeros([3 4]))", "they must have one shape" },
 };
 
@@ -342,6 +393,7 @@ int main(void)
     tcase_add_loop_test(tc, what_is_the_largest_around_it, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, basins_of_markers, 0, 2 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, regions_that_are_large, 0, 2 * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, what_paths_join_to_a_seed, 0, 2 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, masks_become_lines, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, small_arrays, 0, (int)(sizeof small / sizeof *small));
     tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));

@@ -220,6 +220,7 @@ static imgpar_status check_matrix(const ip_op *op, const imgpar_op_param *p, con
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %d elements; their number must be odd", label, p->name,
                        arg->rows * arg->cols);
     }
+    if (arg->unknown) return IMGPAR_OK; /* some of its numbers */
     for (int64_t k = 0; k < (int64_t)arg->rows * arg->cols; k++)
         if (!isfinite(arg->numbers[k]) && !has_rule(p, "free"))
             return ip_fail(err, IMGPAR_E_ARGUMENT,
@@ -291,18 +292,18 @@ static bool nth_value(const ip_op *op, int param, int k, const ip_arg *args, con
 {
     const int at = bound->arg[op->info.n_inputs + param], n = number_count(op, param, args, bound);
     if (at < 0 || args[at].kind != IP_ARG_MATRIX) return param_value(op, param, args, bound, value);
-    if (!args[at].numbers) return false;
+    if (!args[at].numbers || args[at].unknown) return false;
     *value = args[at].numbers[n == 1 ? 0 : k];
     return n == 1 || k < n;
 }
 
-/* How often a parameter has this number among its elements; one that is a number has one. */
+/* How often a parameter has this number among its elements, as far as they are known; one that is a number has one. */
 static int count_number(const ip_op *op, int param, const ip_arg *args, const ip_bound *bound, double number)
 {
     double value;
     int at = bound->arg[op->info.n_inputs + param], count = 0;
     if (at < 0 || args[at].kind != IP_ARG_MATRIX) return param_value(op, param, args, bound, &value) && value == number;
-    for (int k = 0; args[at].numbers && k < args[at].rows * args[at].cols; k++)
+    for (int k = 0; args[at].numbers && !args[at].unknown && k < args[at].rows * args[at].cols; k++)
         count += args[at].numbers[k] == number;
     return count;
 }
