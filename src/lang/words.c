@@ -42,9 +42,11 @@ static const ip_word words[] = {
               "A number, \"text\", true, false, a vector or a matrix; NAME=VALUE sets another of the same kind.\n"
               "A text is a choice, too: param how = \"wrap\", then border=how.",
               "param ratio = 0.3"),
-    STATEMENT("fn", "fn NAME(p, q) = expr", "a function",
-              "There is no recursion; iterate() repeats. A function without a name is (p, q) -> expr.",
-              "fn mix(a, b, t) = a + (b - a) * t"),
+    STATEMENT(
+        "fn", "fn NAME(p, q) = expr", "a function",
+        "There is no recursion; iterate() repeats. A function without a name is (p, q) -> expr. Several values are\n"
+        "its arguments where it takes as many: with fn first(n, s) = n, first(scan(a, (0, 0), f)) is the one.",
+        "fn mix(a, b, t) = a + (b - a) * t"),
     STATEMENT(
         "save", "save(expr, path, NAME=VALUE ...)", "computes an array and writes it to a file",
         "The path's ending tells the format, or format=png|jpeg|npy|pnm does; \"-\" is standard output.\n"
