@@ -155,8 +155,8 @@ static const ip_word words[] = {
          "All have one shape, which numbers take too; images of one channel become its channels. Dtypes\n"
          "meet as for operators, but in f64 where integers may have more digits than f32 beside them holds.\n"
          "It costs no kernel. Named components are read by .r as they were given; what operations make of it has\n"
-         "no names, but c ? a : b of two such with the same components has. Named numbers alone are one element, as\n"
-         "scan(), reduce() and iterate() start from.",
+         "no names, but c ? a : b of two such with the same components has, and neighbours have, r[0, 1].u, except\n"
+         "in stencil(outside=). Named numbers alone are one element, as scan(), reduce() and iterate() start from.",
          "zip(lo=a, hi=invert(a)).hi", 0, NULL),
     FORM("width", ip_form_extent, "width(array)", "the width as a number", "", "circle(a, radius=width(a) / 4)", 1,
          "array"),
