@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Records: zip() puts arrays side by side as the last dimension of one, by views, which cost no kernel. Where they are
- * named, the value also remembers them, and a.r is the array that was given, as long as the value is not computed with; of
- * neighbours, r[0, 1], they are remembered, and of choices.
+ * named, the value also remembers them, and a.r is the array that was given, as long as the value is not computed with.
+ * Neighbours, r[0, 1], and what c ? a : b chooses have the names, too.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
