@@ -931,6 +931,8 @@ END_TEST
 
 /* Each allocation fails once: the result is an error, and nothing leaks or crashes. */
 static const char *const allocating[] = {
+    "r = zip(u=$1, v=$1 * 0.5, w=7)\nstencil(r[0, 1].w + r[1].u, border=constant)",
+    "fn less(p, q) = p - q\nless(iterate(($1, 1), 2, (p, q) -> (p + q, q)))",
     "fn f(a) = a[0, 1] + x\nb = iterate($1, 3, f(_))\nreduce(b, \"sum\")",
     "stencil($1[0, 1], outside=keep) + reduce($1, 0, (p, q) -> p + q)",
     "(a, n) = iterate(($1, 1), 100, (p, q) -> (p * q, q + 1), until = (p, q) -> q > 50)\na + n",
