@@ -165,6 +165,21 @@ static const text_case programs[] = {
     { "fn one() = 1\nprint(one())", "1" },
     { "(a, b) = iterate((0, 1), 10, (p, q) -> (q, p + q))\nprint(a, b)", "55 89" },
     { "fn swap(p, q) = (q, p)\n(a, b) = swap(1, 2)\nprint(a, b)", "2 1" },
+    { "fn second(p, q) = q\nfn of(s) = second(s) + 1\nprint(second(iterate((0, 1), 10, (p, q) -> (q, p + q))))", "89" },
+    { "fn second(p, q) = q\nprint(second(scan(numbers([1 2 3]), (0, 1), (n, s, q) -> (n + q, s * 0.5 + q))) * 8)",
+      "[12 22 35]" },
+    { "fn swap(p, q) = (q, p)\nfn less(p, q) = p - q\nprint(less(swap(swap(swap(1, 5)))), less(swap(7, 2)))", "4 -5" },
+    /* names of a record are those of its neighbours */
+    { "a = make(4, 3, x + y * 10)\nr = zip(u=a, v=a * 0.5, w=7)\ns = r[0, 1]\nprint(s.u, s.w)\nprint(s.v)",
+      "[1 2 3 3; 11 12 13 13; 21 22 23 23] 7\n[0.5 1 1.5 1.5; 5.5 6 6.5 6.5; 10.5 11 11.5 11.5]" },
+    { "a = make(4, 3, x + y * 10)\nr = zip(u=a, w=7)\nprint(stencil(r[0, 1].u, border=constant, cval=9))\n"
+      "print(stencil(r[0, 1].w, border=constant, cval=9), r[-1, 0, 0].u)",
+      "[1 2 3 9; 11 12 13 9; 21 22 23 9]\n[7 7 7 9; 7 7 7 9; 7 7 7 9] [0 1 2 3; 0 1 2 3; 10 11 12 13]" },
+    { "a = make(4, 3, x + y * 10)\nfn f(r) = r[0, 1].u + r[1].w\nprint(f(zip(u=a, w=cast(a, u8))))\n"
+      "s = iterate(zip(u=a, v=a * 0.5), 2, s -> zip(u=s[0, 1].v, v=s[1].u))\nprint(s.u)",
+      "[11 13 15 16; 31 33 35 36; 41 43 45 46]\n[11 12 13 13; 21 22 23 23; 21 22 23 23]" },
+    { "r = zip(u=numbers([1 2 3]), v=9, w=numbers([5]))\nprint(r[1].u, r[1].v, r[1].w, r[-1].u, r[1, 0].u)",
+      "[2 3 3] 9 5 [1 1 2] [2 3 3]" },
     { "(a, b) = iterate((0, 1), 100, (p, q) -> (q, p + q), until = (p, q) -> q > 50)\nprint(a, b)", "34 55" },
     { "fn apply(f, n) = iterate(n, 3, f)\nprint(apply(p -> p + 2, 1))", "7" },
     { "pi = 3\nprint(pi)", "3" },
@@ -313,6 +328,12 @@ static const text_case messages[] = {
     { "fn f() = sqrt\nprint(f())", "1:4: f gives a function; a value is expected" },
     { "(a, b) = 1\nprint(a)", "1:1: 2 names for 1 value" },
     { "fn two() = (1, 2)\n(a, b, d) = two()\nprint(a)", "2:1: 3 names for 2 values" },
+    { "fn two() = (1, 2)\nfn f(a, b, d) = a\nprint(f(two()))", "3:7: f takes 3 arguments, here are 2" },
+    { "fn f(a, b) = a\nprint(f(1))", "2:7: f takes 2 arguments, here are 1" },
+    { "fn two() = (1, 2)\nfn f(a, b) = a\nprint(f(a=two()))", "3:7: f takes 2 arguments, here are 1" },
+    { "r = zip(u=numbers([1 2 3]), v=9)\nprint(stencil(r[1].u, outside=keep))",
+      "2:19: there is no component u; zip(u=...) names one" },
+    { "r = zip(u=numbers([1 2 3]), v=9)\nprint(r[1].w)", "2:11: there is no component w; it has u, v" },
     { "fn two() = (1, 2)\nprint(two())",
       "2:7: one value is expected here, these are several: (a, b) = ... names them" },
     /* operators and numbers */
@@ -910,6 +931,8 @@ END_TEST
 
 /* Each allocation fails once: the result is an error, and nothing leaks or crashes. */
 static const char *const allocating[] = {
+    "r = zip(u=$1, v=$1 * 0.5, w=7)\nstencil(r[0, 1].w + r[1].u, border=constant)",
+    "fn less(p, q) = p - q\nless(iterate(($1, 1), 2, (p, q) -> (p + q, q)))",
     "fn f(a) = a[0, 1] + x\nb = iterate($1, 3, f(_))\nreduce(b, \"sum\")",
     "stencil($1[0, 1], outside=keep) + reduce($1, 0, (p, q) -> p + q)",
     "(a, n) = iterate(($1, 1), 100, (p, q) -> (p * q, q + 1), until = (p, q) -> q > 50)\na + n",

@@ -245,6 +245,36 @@ START_TEST(a_graphs_text_can_be_read_again)
         "scan($1, 5, (p, q) -> max(p, q), axis=1, exclusive=true)",
         "scan($1, \"xor\", axis=2, reverse=true)",
         "recursive($1, [0.5 0.25], [-0.5], axis=1, start=zero)",
+        /* one state, as a record, alone and in a step */
+        "scan(zip(s=$1), zip(s=0), (p, q) -> zip(s=p.s + q.s), associative=true).s",
+        "scan(zip(s=$1), zip(s=0), (p, q) -> zip(s=p.s + q.s), axis=1, exclusive=true, reverse=true, "
+        "associative=true).s",
+        "scan($1, zip(s=0), (p, q) -> zip(s=p.s % 7 + q), axis=1).s",
+        "iterate($1, 2, b -> scan(b, zip(s=0), (p, q) -> zip(s=p.s % 9 + q % 7), axis=1).s)",
+        "iterate($1 * 0.5, 2, b -> b * 0.5 + scan(zip(s=b), zip(s=1), (p, q) -> zip(s=p.s * q.s), axis=2, "
+        "associative=true).s)",
+        /* several */
+        "scan(zip(s=$1, m=$1), zip(s=0, m=0), (p, q) -> zip(s=p.s + q.s, m=max(p.m, q.m)), axis=1, associative=true).m",
+        "scan($1, zip(n=0, s=1.5), (p, q) -> zip(n=p.n + 1, s=p.s * 0.5 + q), reverse=true).s",
+        "iterate($1 * 0.5, 2, b -> scan(b, zip(s=0, m=1), (p, q) -> zip(s=p.s * 0.5 + q, m=p.m * 0.5 + p.s), "
+        "axis=1).m)",
+        "iterate($1 * 0.5, 2, b -> scan(zip(s=b, m=b), zip(s=0, m=0), (p, q) -> zip(s=p.s + q.s, m=max(p.m, q.m)), "
+        "associative=true).m * 0.1)",
+        "iterate($1 * 0.5, 2, b -> scan((b, b + 1), zip(s=0, m=1), (p, q, r) -> zip(s=p.s * 0.5 + q, m=p.s + r), "
+        "axis=2).s + scan(b, zip(s=0, m=1), (p, q) -> zip(s=p.s * 0.5 + q, m=p.s), axis=1).m)",
+        "iterate($1 * 0.5, 2, b -> iterate(b, 2, d -> d * 0.5 + scan(b, zip(s=0, m=1), (p, q) -> zip(s=p.s * 0.5 + q, "
+        "m=p.s), axis=1).m))",
+        "scan($1, zip(s=slice($1, 0, 1, axis=1), m=1), (p, q) -> zip(s=max(p.s, q), m=p.m % 5 + q), axis=1).m",
+        /* folds and loops */
+        "reduce($1, zip(s=0, m=1), (p, q) -> zip(s=p.s * 0.5 + q, m=p.m * 0.5 + p.s), axis=0).m",
+        "reduce(zip(s=$1, m=$1), zip(s=0, m=0), (p, q) -> zip(s=p.s + q.s, m=max(p.m, q.m)), associative=true).m",
+        "iterate($1 * 0.5, 2, b -> b + reduce(b, zip(s=0, m=1), (p, q) -> zip(s=p.s * 0.5 + q, m=p.s), axis=0, "
+        "keepdims=true).m)",
+        "iterate(zip(u=$1 * 0.5, v=$1 * 2.0), 3, s -> zip(u=s.v * 0.5, v=s.u + 1)).v",
+        "iterate($1 * 0.5, 2, b -> iterate(zip(u=b, v=b + 1), 3, s -> zip(u=s.v * 0.5, v=s.u + 1)).v)",
+        "iterate($1 * 0.5, 9, b -> b * 0.5 + scan(b, zip(s=0, m=1), (p, q) -> zip(s=p.s * 0.5 + q, m=p.s), axis=1).m * "
+        "0.01, until=b -> maxval(b) < 20)",
+        "iterate($1 * 0.5, 2, b -> b * 0.5 + recursive(b, [0.5 0.25], [-0.5], axis=1, start=zero))",
     };
     picture p = picture_new(IMGPAR_I32, 13, 17, 3);
     open_context();
@@ -254,7 +284,7 @@ START_TEST(a_graphs_text_can_be_read_again)
         imgpar_array *r = apply(texts[k], a);
         char *text = NULL;
         ck_assert_int_eq(imgpar_array_explain(r, "graph", &text), IMGPAR_OK);
-        same(texts[k], text, a, true);
+        same(texts[k], text, a, k % 3 == 0);
         imgpar_free(text);
         imgpar_array_release(r);
     }

@@ -9,6 +9,7 @@
  *     n3 = n2 * 0.5
  *     n3
  *
+ * What has several values inside a step goes through a function that gives one of them, result_0_of_2(iterate(...)).
  * Literals and whatever depends on a placeholder are written where they are used,
  * since a loop's body is one expression; everything else gets a name.
  */
@@ -33,8 +34,8 @@ typedef struct entry {
 } entry;
 
 typedef struct dump {
-    ip_str out;
-    entry *entries; /* open addressing by node address */
+    ip_str out, functions; /* functions: what stands before out */
+    entry *entries;        /* open addressing by node address */
     size_t size, used;
     const imgpar_array **stack;
     size_t depth, stack_capacity;
@@ -148,6 +149,21 @@ static void write_name(dump *d, const entry *e)
         ip_str_printf(&d->out, "%c%d_%d", e->local ? 'p' : 'n', e->id, e->k);
 }
 
+static int n_results(const imgpar_array *a, int *which);
+
+/* "result_0_of_2", which gives one of several values. */
+static void write_result_function(dump *d, int which, int n)
+{
+    char start[64];
+    snprintf(start, sizeof start, "fn result_%d_of_%d(", which, n);
+    ip_str_append(&d->out, start + strlen("fn "));
+    if (strstr(ip_str_text(&d->functions), start)) return;
+    ip_str_append(&d->functions, start);
+    for (int k = 0; k < n; k++)
+        ip_str_printf(&d->functions, "%sr%d", k ? ", " : "", k);
+    ip_str_printf(&d->functions, ") = r%d\n", which);
+}
+
 /* An operand: a name, a literal, or an expression in brackets. */
 static void write_operand(dump *d, const imgpar_array *a, int depth)
 {
@@ -162,7 +178,11 @@ static void write_operand(dump *d, const imgpar_array *a, int depth)
         write_name(d, e);
         return;
     }
-    ip_str_putc(&d->out, '(');
+    int which, n = n_results(a, &which);
+    if (n > 1)
+        write_result_function(d, which, n);
+    else
+        ip_str_putc(&d->out, '(');
     write_expr(d, a, depth + 1);
     ip_str_putc(&d->out, ')');
 }
@@ -447,6 +467,18 @@ static bool carries(const imgpar_array *a, carrying *c)
     return is_loop(a);
 }
 
+/* A scan of one state is written with another one, which nobody asks for: a tuple has two or more. */
+static bool has_idle_state(const carrying *c) { return c->m > 0 && c->n == 1; }
+
+/* How many values the text of a gives, and which of them is a. */
+static int n_results(const imgpar_array *a, int *which)
+{
+    carrying c;
+    if (!carries(a, &c)) return 1;
+    *which = c.projection;
+    return c.n + has_idle_state(&c);
+}
+
 /* All results of one loop inside another, in their order: the loop itself stands for them. */
 static bool is_whole_loop(dump *d, int n, imgpar_array *const *arrays)
 {
@@ -506,31 +538,51 @@ static void write_list(dump *d, int n, imgpar_array *const *arrays, int depth)
     if (n > 1) ip_str_putc(&d->out, ')');
 }
 
-/* A tuple of one is written with a state that nobody asks for. */
+static bool is_associative(const imgpar_array *scan) { return ip_param_number(scan, "associative") != 0; }
+
+/* The arguments and results of the function: states, then elements. An associative one joins states, so that the idle
+ * one has elements, too. */
+static void write_step(dump *d, const imgpar_array *a, const carrying *scan, int depth)
+{
+    const entry *p = look(d, scan->placeholder[0]);
+    const int id = p ? p->id : 0;
+    if (!has_idle_state(scan)) {
+        write_list(d, scan->n + scan->m, scan->placeholder, depth);
+        ip_str_append(&d->out, " -> ");
+        write_list(d, scan->n, scan->next, depth);
+        return;
+    }
+    ip_str_putc(&d->out, '(');
+    write_operand(d, scan->placeholder[0], depth);
+    ip_str_printf(&d->out, ", p%d_idle", id);
+    for (int k = 0; k < scan->m; k++) {
+        ip_str_append(&d->out, ", ");
+        write_operand(d, scan->placeholder[1 + k], depth);
+    }
+    if (is_associative(a)) ip_str_printf(&d->out, ", p%d_joined", id);
+    ip_str_append(&d->out, ") -> (");
+    write_operand(d, scan->next[0], depth);
+    if (is_associative(a))
+        ip_str_printf(&d->out, ", p%d_idle)", id);
+    else
+        ip_str_append(&d->out, ", 0)");
+}
+
 static void write_states(dump *d, const imgpar_array *a, const carrying *scan, int depth)
 {
     enum { FIRST_OPTION = 2 };
-    const bool is_one = scan->n == 1;
-    const entry *p = look(d, scan->placeholder[0]);
-    ip_str_append(&d->out, "scan(");
+    const bool is_idle = has_idle_state(scan), joins = is_idle && is_associative(a);
+    ip_str_append(&d->out, joins ? "scan((" : "scan(");
     write_list(d, scan->m, a->inputs, depth);
-    ip_str_append(&d->out, is_one ? ", (" : ", ");
-    write_list(d, scan->n, scan->starts, depth);
-    ip_str_append(&d->out, is_one ? ", 0), (" : ", ");
-    if (is_one) {
-        write_operand(d, scan->placeholder[0], depth);
-        ip_str_printf(&d->out, ", p%d_none", p ? p->id : 0);
-        for (int k = 0; k < scan->m; k++) {
-            ip_str_append(&d->out, ", ");
-            write_operand(d, scan->placeholder[1 + k], depth);
-        }
+    if (joins) {
+        ip_str_append(&d->out, ", ");
+        write_operand(d, a->inputs[0], depth);
         ip_str_putc(&d->out, ')');
-    } else {
-        write_list(d, scan->n + scan->m, scan->placeholder, depth);
     }
-    ip_str_append(&d->out, is_one ? " -> (" : " -> ");
-    write_list(d, scan->n, scan->next, depth);
-    if (is_one) ip_str_append(&d->out, ", 0)");
+    ip_str_append(&d->out, is_idle ? ", (" : ", ");
+    write_list(d, scan->n, scan->starts, depth);
+    ip_str_append(&d->out, is_idle ? ", 0), " : ", ");
+    write_step(d, a, scan, depth);
     for (int k = FIRST_OPTION; k < a->op->info.n_params; k++) {
         if (is_default(a->op->info.params[k], &a->params[k])) continue;
         ip_str_printf(&d->out, ", %s=", a->op->info.params[k]->name);
@@ -643,7 +695,7 @@ static void define_projection(dump *d, const imgpar_array *a, const carrying *lo
     e->k = loop->projection;
     if (first->written) return;
     first->written = true;
-    const int n_named = n + (loop->m > 0 && n == 1); /* write_states() */
+    const int n_named = n + has_idle_state(loop);
     if (n_named > 1) ip_str_putc(&d->out, '(');
     for (int k = 0; k < n_named; k++)
         ip_str_printf(&d->out, "%sn%d_%d", k ? ", " : "", e->id, k);
@@ -702,7 +754,7 @@ static void walk(dump *d, const imgpar_array *root)
 
 char *ip_graph_text(imgpar_array *const *arrays, size_t n)
 {
-    dump d = { .out = IP_STR_INIT };
+    dump d = { .out = IP_STR_INIT, .functions = IP_STR_INIT };
     for (size_t k = 0; k < n && !d.failed; k++) {
         if (arrays[k]->op) walk(&d, arrays[k]);
     }
@@ -714,6 +766,8 @@ char *ip_graph_text(imgpar_array *const *arrays, size_t n)
     }
     ip_free(d.entries);
     ip_free(d.stack);
-    if (d.failed) ip_str_free(&d.out);
-    return d.failed ? NULL : ip_str_take(&d.out);
+    ip_str_append(&d.functions, ip_str_text(&d.out));
+    if (d.failed || d.out.failed) ip_str_free(&d.functions);
+    ip_str_free(&d.out);
+    return d.failed ? NULL : ip_str_take(&d.functions);
 }

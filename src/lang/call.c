@@ -266,10 +266,32 @@ static int place_argument(ip_eval *ev, const ip_node *node, int i, const ip_val 
     return -1;
 }
 
+/* f(g(a)), where g gives several values and f takes as many: they are its arguments. */
+static bool call_with_values(ip_eval *ev, const ip_node *node, const ip_val *fn, ip_val *out)
+{
+    ip_val v;
+    const int n = fn->u.fn.lambda->n_names;
+    ip_place place = ip_leave_region(ev, ip_inherited_coords(ev));
+    bool ok = ip_eval_any(ev, node->items[0], &v);
+    ev->place = place;
+    if (!ok) return false;
+    if (v.kind == IP_V_ANY)
+        *out = ip_val_unknown(IP_V_ANY);
+    else if (v.kind == IP_V_TUPLE && v.u.tuple->n == n)
+        ok = ip_call_function(ev, fn, v.u.tuple->items, n, node->offset, out);
+    else /* says how many it takes */
+        ok = ip_call_function(ev, fn, NULL, v.kind == IP_V_TUPLE ? v.u.tuple->n : 1, node->offset, out);
+    ip_val_free(&v);
+    return ok;
+}
+
 static bool call_user(ip_eval *ev, const ip_node *node, const ip_val *fn, ip_val *out)
 {
     int n = node->n_items;
-    if (fn->kind == IP_V_FUNCTION && !fn->u.fn.op && n != fn->u.fn.lambda->n_names)
+    const bool has_lambda = fn->kind == IP_V_FUNCTION && !fn->u.fn.op;
+    if (has_lambda && n == 1 && fn->u.fn.lambda->n_names > 1 && !node->names[0])
+        return call_with_values(ev, node, fn, out);
+    if (has_lambda && n != fn->u.fn.lambda->n_names)
         return ip_call_function(ev, fn, NULL, n, node->offset, out); /* says how many it takes */
     ip_val *args = ip_vals_new(n);
     size_t *offsets = ip_alloc_array((size_t)n, sizeof *offsets);

@@ -52,7 +52,7 @@ typedef struct ip_coords {
 typedef struct ip_stencil_form {
     const char *border; /* NULL: the row's default */
     double cval;
-    bool has_cval;
+    bool has_cval, has_outside;
     imgpar_array *read;   /* the first array that is read; a reference */
     bool reads_many;      /* others too */
     bool reads;           /* checking: there is a read */
@@ -176,6 +176,9 @@ ip_form ip_form_find(const char *name);
 bool ip_eval_component(ip_eval *ev, const ip_node *node, ip_val *out);
 /* The value of a record: its components side by side, and what they are. Takes it, where it fails, too. */
 bool ip_record_pack(ip_eval *ev, size_t offset, ip_record *takes, ip_val *out);
+/* Gives read, what was read of neighbours of base, the names of base's components, if it has some: the same reads of
+ * those. *read stays the caller's. */
+bool ip_record_name_read(ip_eval *ev, size_t offset, const ip_val *base, const ip_offsets *at, ip_val *read);
 int ip_record_find(const ip_record *record, const ip_symbol *name); /* which component; -1: none; record may be NULL */
 /* Whether both are records with the same components; NULL: no record. */
 bool ip_record_has_names(const ip_record *a, const ip_record *b);

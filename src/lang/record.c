@@ -2,6 +2,7 @@
 /*
  * Records: zip() puts arrays side by side as the last dimension of one, by views, which cost no kernel. Where they are
  * named, the value also remembers them, and a.r is the array that was given, as long as the value is not computed with.
+ * Neighbours, r[0, 1], and what c ? a : b chooses have the names, too.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -265,6 +266,87 @@ int ip_record_find(const ip_record *record, const ip_symbol *name)
         if (record->names[k] == name) return k;
     return -1;
 }
+
+/* ---- reads ------------------------------------------------------------------------------------- */
+
+/* A component that has an element for each of the record's; NULL: none. */
+static const ip_val *widest_of(const ip_val *base)
+{
+    const ip_record *record = base->record;
+    const int64_t n = ip_type_count(&base->u.array->type) / record->n;
+    for (int k = 0; k < record->n; k++) {
+        const ip_val *item = &record->items[k];
+        if (item->kind == IP_V_ARRAY && !item->u.array->bends && ip_type_count(&item->u.array->type) == n) return item;
+    }
+    return NULL;
+}
+
+/* Whether a constant read beyond the edges is that constant. */
+static bool keeps_constants(const ip_stencil_form *form)
+{
+    static const char *const words[] = { "replicate", "reflect", "reflect101", "wrap", "unchecked" };
+    if (!form || !form->border) return true;
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if (strcmp(form->border, words[k]) == 0) return true;
+    return false;
+}
+
+/* The same read of one component; widest is one with all elements, and a number or one element stands for as many. */
+static bool read_component(ip_eval *ev, size_t offset, const ip_val *item, const ip_val *widest, const ip_offsets *at,
+                           ip_val *out)
+{
+    const ip_type *type = &widest->u.array->type;
+    const bool is_wide =
+        item->kind == IP_V_ARRAY && !item->u.array->bends && ip_type_count(&item->u.array->type) == ip_type_count(type);
+    ip_val spread;
+    if (!is_wide && keeps_constants(ev->stencil)) {
+        *out = ip_val_copy(item);
+        return true;
+    }
+    if (is_wide)
+        spread = ip_val_copy(item);
+    else if (!ip_call_spread(ev, offset, type, item, item, &spread))
+        return false;
+    bool ok = ip_call_read(ev, offset, spread.u.array, at, out);
+    ip_val_free(&spread);
+    return ok;
+}
+
+/* Not where neighbours are other components. */
+static bool stays_in_components(const ip_val *base, const ip_offsets *at)
+{
+    const int last = base->u.array->type.rank - 1;
+    bool stays = last > 0 && base->u.array->type.shape[last] == base->record->n;
+    for (int dim = 0; stays && at->n > last && dim < 3; dim++)
+        stays = at->by[last] == 0 && at->along[last][dim] == 0;
+    return stays;
+}
+
+bool ip_record_name_read(ip_eval *ev, size_t offset, const ip_val *base, const ip_offsets *at, ip_val *read)
+{
+    const ip_record *record = base->kind == IP_V_ARRAY ? base->record : NULL;
+    if (!record || (!ev->checking && !stays_in_components(base, at))) return true;
+    const ip_val *widest = ev->checking ? NULL : widest_of(base);
+    if (!widest && !ev->checking) return true;
+    ip_offsets own = *at;
+    if (widest && own.n > widest->u.array->type.rank) own.n = widest->u.array->type.rank;
+    ip_record *names = ip_record_new(record->n);
+    bool ok = names || ip_eval_fail_memory(ev);
+    for (int k = 0; ok && k < record->n; k++) {
+        names->names[k] = record->names[k];
+        if (ev->checking)
+            names->items[k] = ip_val_unknown(IP_V_ARRAY);
+        else
+            ok = read_component(ev, offset, &record->items[k], widest, &own, &names->items[k]);
+    }
+    if (ok)
+        read->record = names;
+    else
+        ip_record_release(names);
+    return ok;
+}
+
+/* ---- choices ----------------------------------------------------------------------------------- */
 
 /* Whether the condition is one of a record's elements, or of all. */
 static bool is_of_elements(const ip_val *condition, const ip_record *record)

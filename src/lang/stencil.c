@@ -150,17 +150,21 @@ bool ip_call_read(ip_eval *ev, size_t offset, imgpar_array *a, const ip_offsets 
 static bool build_read(ip_eval *ev, const ip_node *node, const ip_val *base, const ip_offsets *at, ip_val *out)
 {
     ip_stencil_form *form = ev->stencil;
+    const bool chooses = form && form->has_outside; /* by the axes of what is read, a record's or a component's */
     if (at->n > IMGPAR_MAX_RANK || (!ev->checking && at->n > base->u.array->type.rank))
         return ip_eval_fail(ev, node->offset, "%d offsets, but the array has %d axes", at->n,
                             ev->checking ? IMGPAR_MAX_RANK : base->u.array->type.rank);
     if (form) form->reads = true;
     if (ev->checking) {
-        *out = ip_val_unknown(IP_V_ARRAY);
-        return true;
+        *out = ip_val_unknown(base->kind == IP_V_ANY ? IP_V_ANY : IP_V_ARRAY);
+        return chooses || ip_record_name_read(ev, node->offset, base, at, out);
     }
     if (!ip_eval_has_neighbours(ev, node->offset, base->u.array)) return false;
     if (form && !at->taps) note_read(form, base->u.array, at->by, at->n);
-    return ip_call_read(ev, node->offset, base->u.array, at, out);
+    if (!ip_call_read(ev, node->offset, base->u.array, at, out)) return false;
+    if (chooses || ip_record_name_read(ev, node->offset, base, at, out)) return true;
+    ip_val_free(out);
+    return false;
 }
 
 /* The region stays: what is read may be an element-wise expression itself. */
@@ -218,6 +222,7 @@ static bool stencil_options(ip_eval *ev, const ip_node *const slots[4], ip_stenc
         form->has_cval = true;
     }
     if (!slots[3]) return true;
+    form->has_outside = true;
     *rule = OUTSIDE_KEEP;
     bool keep = slots[3]->kind == IP_N_NAME && strcmp(slots[3]->name->name, "keep") == 0;
     if (keep || (slots[3]->kind == IP_N_TEXT && strcmp(slots[3]->text, "keep") == 0)) return true;

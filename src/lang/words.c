@@ -42,9 +42,11 @@ static const ip_word words[] = {
               "A number, \"text\", true, false, a vector or a matrix; NAME=VALUE sets another of the same kind.\n"
               "A text is a choice, too: param how = \"wrap\", then border=how.",
               "param ratio = 0.3"),
-    STATEMENT("fn", "fn NAME(p, q) = expr", "a function",
-              "There is no recursion; iterate() repeats. A function without a name is (p, q) -> expr.",
-              "fn mix(a, b, t) = a + (b - a) * t"),
+    STATEMENT(
+        "fn", "fn NAME(p, q) = expr", "a function",
+        "There is no recursion; iterate() repeats. A function without a name is (p, q) -> expr. Several values are\n"
+        "its arguments where it takes as many: with fn first(n, s) = n, first(scan(a, (0, 0), f)) is the one.",
+        "fn mix(a, b, t) = a + (b - a) * t"),
     STATEMENT(
         "save", "save(expr, path, NAME=VALUE ...)", "computes an array and writes it to a file",
         "The path's ending tells the format, or format=png|jpeg|npy|pnm does; \"-\" is standard output.\n"
@@ -153,8 +155,8 @@ static const ip_word words[] = {
          "All have one shape, which numbers take too; images of one channel become its channels. Dtypes\n"
          "meet as for operators, but in f64 where integers may have more digits than f32 beside them holds.\n"
          "It costs no kernel. Named components are read by .r as they were given; what operations make of it has\n"
-         "no names, but c ? a : b of two such with the same components has. Named numbers alone are one element, as\n"
-         "scan(), reduce() and iterate() start from.",
+         "no names, but c ? a : b of two such with the same components has, and neighbours have, r[0, 1].u, except\n"
+         "in stencil(outside=). Named numbers alone are one element, as scan(), reduce() and iterate() start from.",
          "zip(lo=a, hi=invert(a)).hi", 0, NULL),
     FORM("width", ip_form_extent, "width(array)", "the width as a number", "", "circle(a, radius=width(a) / 4)", 1,
          "array"),
