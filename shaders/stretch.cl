@@ -17,6 +17,9 @@ typedef short ip_shorts32 __attribute__((ext_vector_type(32)));
 struct __attribute__((packed, may_alias)) ip_any_char16 {
     char16 all;
 };
+struct __attribute__((packed, may_alias)) ip_any_char64 {
+    ip_chars64 all;
+};
 struct __attribute__((packed, may_alias)) ip_any_short16 {
     short16 all;
 };
@@ -71,6 +74,61 @@ static inline void ip_put16_short(__global short *to, int16 v)
     ((__global struct ip_any_short16 *)to)->all = __builtin_convertvector(min(max(v, -32768), 32767), short16);
 }
 
+#if defined(__AVX512BW__) && defined(IP_PERMUTES_BYTES)
+/*
+ * With AVX-512 VBMI (IP_PERMUTES_BYTES: lookup.cl) bytes are taken from 64 at once. The tables are read for 16 pixels;
+ * the first of these are made, as many as are VECTORS of 16 elements and read no more than 64 bytes.
+ */
+#define IP_STRETCHES __attribute__((target("avx512bw,avx512vbmi")))
+
+#define IP_SIXTEEN(F, V, C)                                                                                           \
+    F(16 * V, C), F(16 * V + 1, C), F(16 * V + 2, C), F(16 * V + 3, C), F(16 * V + 4, C), F(16 * V + 5, C),           \
+        F(16 * V + 6, C), F(16 * V + 7, C), F(16 * V + 8, C), F(16 * V + 9, C), F(16 * V + 10, C), F(16 * V + 11, C), \
+        F(16 * V + 12, C), F(16 * V + 13, C), F(16 * V + 14, C), F(16 * V + 15, C)
+#define IP_PIXEL_OF(E, C) (E) / C
+#define IP_TWICE_CHANNEL_OF(E, C) (E) % C * 0x10001
+
+/* Places are of bytes in two lanes of 16 bits, as are weights. */
+IP_STRETCHES
+static inline int16 ip_stretched_of_64(ip_chars64 bytes, int16 places, int16 weights)
+{
+    const ip_chars64 zero = 0;
+    const ip_chars64 taken = __builtin_ia32_permvarqi512(bytes, __builtin_astype(places, ip_chars64));
+    const ip_chars64 two = __builtin_ia32_selectb_512(0x5555555555555555ul, taken, zero);
+    return __builtin_astype(
+        __builtin_ia32_pmaddwd512(__builtin_astype(two, ip_shorts32), __builtin_astype(weights, ip_shorts32)), int16);
+}
+
+#define IP_STRETCH_VECTOR(V, C, TO)                                                                                 \
+    {                                                                                                               \
+        const int16 place = __builtin_shufflevector(places, places, IP_SIXTEEN(IP_PIXEL_OF, V, C)) +                \
+                            (int16)(IP_SIXTEEN(IP_TWICE_CHANNEL_OF, V, C));                                         \
+        const int16 weight = __builtin_shufflevector(pairs, pairs, IP_SIXTEEN(IP_PIXEL_OF, V, C));                  \
+        ip_put16_##TO(to + x * C + 16 * V, ((ip_stretched_of_64(bytes, place, weight) + start) >> shift) + offset); \
+    }
+#define IP_STRETCH_VECTORS_1(C, TO) IP_STRETCH_VECTOR(0, C, TO)
+#define IP_STRETCH_VECTORS_2(C, TO) IP_STRETCH_VECTORS_1(C, TO) IP_STRETCH_VECTOR(1, C, TO)
+#define IP_STRETCH_VECTORS_3(C, TO) IP_STRETCH_VECTORS_2(C, TO) IP_STRETCH_VECTOR(2, C, TO)
+
+#define IP_STRETCH_MANY(C, VECTORS, TO)                                                              \
+    for (; x + 16 <= end && first[x] * C + 64 <= row_bytes; x += 16 * VECTORS / C) {                 \
+        const ip_chars64 bytes = ((__global const struct ip_any_char64 *)(row + first[x] * C))->all; \
+        const int16 f = ((__global const struct ip_any_int16 *)(first + x))->all;                    \
+        const int16 a = ((__global const struct ip_any_int16 *)(weights + 2 * x))->all;              \
+        const int16 b = ((__global const struct ip_any_int16 *)(weights + 2 * x + 16))->all;         \
+        const int16 low = __builtin_shufflevector(a, b, IP_SIXTEEN(IP_FIRST_OF, 0, 1));              \
+        const int16 high = __builtin_shufflevector(a, b, IP_SIXTEEN(IP_SECOND_OF, 0, 1));            \
+        const int16 pairs = (low & 0xffff) | high << 16;                                             \
+        const int16 places = (f - f.s0) * (C * 0x10001) + (C << 16);                                 \
+        IP_STRETCH_VECTORS_##VECTORS(C, TO)                                                          \
+    }
+#define IP_FIRST_OF(E, C) 2 * (E)
+#define IP_SECOND_OF(E, C) 2 * (E) + 1
+#else
+#define IP_STRETCHES
+#define IP_STRETCH_MANY(C, VECTORS, TO)
+#endif
+
 /* Which pixel each of 16 elements belongs to, and its channel. */
 #define IP_PIXELS_1(P) \
     P(0), P(1), P(2), P(3), P(4), P(5), P(6), P(7), P(8), P(9), P(10), P(11), P(12), P(13), P(14), P(15)
@@ -85,13 +143,16 @@ static inline void ip_put16_short(__global short *to, int16 v)
 #define IP_FIRST_WEIGHT(P) 2 * P
 #define IP_SECOND_WEIGHT(P) 2 * P + 1
 
-/* PIXELS are made at a time: what they read lies within 16 bytes. Their places are in a vector of READ. */
-#define IP_STRETCH(C, PIXELS, READ, TO)                                                                           \
+/* PIXELS are made at a time: what they read lies within 16 bytes. Their places are in a vector of READ. Before that
+ * VECTORS are made at a time, where processors can. */
+#define IP_STRETCH(C, PIXELS, READ, VECTORS, TO)                                                                  \
+    IP_STRETCHES                                                                                                  \
     IP_APART int ip_stretch_##C##_##TO(__global TO *to, __global const uchar *row, int row_bytes,                 \
                                        __global const int *first, __global const int *weights, int from, int end, \
                                        int start, int shift, int offset)                                          \
     {                                                                                                             \
         int x = from;                                                                                             \
+        IP_STRETCH_MANY(C, VECTORS, TO)                                                                           \
         for (; x + READ <= end && x * C + 16 <= end * C && first[x] * C + 16 <= row_bytes; x += PIXELS) {         \
             const int##READ f = ((__global const struct ip_any_int##READ *)(first + x))->all;                     \
             const int##READ a = ((__global const struct ip_any_int##READ *)(weights + 2 * x))->all;               \
@@ -108,7 +169,7 @@ static inline void ip_put16_short(__global short *to, int16 v)
 
 #else
 
-#define IP_STRETCH(C, PIXELS, READ, TO)                                                                                \
+#define IP_STRETCH(C, PIXELS, READ, VECTORS, TO)                                                                       \
     static inline int ip_stretch_##C##_##TO(__global TO *to, __global const uchar *row, int row_bytes,                 \
                                             __global const int *first, __global const int *weights, int from, int end, \
                                             int start, int shift, int offset)                                          \
@@ -117,11 +178,11 @@ static inline void ip_put16_short(__global short *to, int16 v)
     }
 
 #endif
-IP_STRETCH(1, 15, 16, uchar)
-IP_STRETCH(2, 7, 8, uchar)
-IP_STRETCH(3, 4, 4, uchar)
-IP_STRETCH(4, 3, 4, uchar)
-IP_STRETCH(1, 15, 16, short)
-IP_STRETCH(2, 7, 8, short)
-IP_STRETCH(3, 4, 4, short)
-IP_STRETCH(4, 3, 4, short)
+IP_STRETCH(1, 15, 16, 1, uchar)
+IP_STRETCH(2, 7, 8, 2, uchar)
+IP_STRETCH(3, 4, 4, 3, uchar)
+IP_STRETCH(4, 3, 4, 3, uchar)
+IP_STRETCH(1, 15, 16, 1, short)
+IP_STRETCH(2, 7, 8, 2, short)
+IP_STRETCH(3, 4, 4, 3, short)
+IP_STRETCH(4, 3, 4, 3, short)

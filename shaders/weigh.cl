@@ -28,6 +28,12 @@ typedef short ip_weighed_shorts __attribute__((ext_vector_type(IP_WEIGHED / 2)))
 typedef int ip_weighed_ints __attribute__((ext_vector_type(IP_WEIGHED / 4)));
 typedef long ip_weighed_longs __attribute__((ext_vector_type(IP_WEIGHED / 8)));
 #define IP_AT_ONCE 2
+/* IP_ADDS_PRODUCTS says that the processor adds products to a sum at once, whatever the compiler takes it for. */
+#if defined(__AVX512BW__) && defined(IP_ADDS_PRODUCTS)
+#define IP_ADDS __attribute__((target("avx512bw,avx512vnni")))
+#else
+#define IP_ADDS
+#endif
 struct __attribute__((packed, may_alias)) ip_any_bytes {
     ip_weighed_bytes all;
 };
@@ -95,19 +101,27 @@ static inline struct ip_term ip_pair_short(__global const short *const *rows, in
     return t;
 }
 
-static inline ip_weighed_ints ip_products(ip_weighed_shorts a, ip_weighed_shorts b)
+/* Adds the products of two shorts to an int, in one instruction where the processor has it. */
+IP_ADDS
+static inline ip_weighed_ints ip_with_products(ip_weighed_ints sum, ip_weighed_shorts a, ip_weighed_shorts b)
 {
-    return __builtin_astype(IP_X86(pmaddwd)(a, b), ip_weighed_ints);
+#if defined(__AVX512BW__) && defined(IP_ADDS_PRODUCTS)
+    __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+    return sum;
+#else
+    return sum + __builtin_astype(IP_X86(pmaddwd)(a, b), ip_weighed_ints);
+#endif
 }
 
 /* Adds two terms, each by its weight. */
+IP_ADDS
 static inline void ip_add_two(struct ip_sums *sums, struct ip_term p, struct ip_term q, int weights)
 {
     const ip_weighed_shorts w = __builtin_astype((ip_weighed_ints)(weights), ip_weighed_shorts);
-    sums->a += ip_products(IP_SHORTS_IN_TURN(p.a, q.a, 0), w);
-    sums->b += ip_products(IP_SHORTS_IN_TURN(p.a, q.a, 4), w);
-    sums->c += ip_products(IP_SHORTS_IN_TURN(p.b, q.b, 0), w);
-    sums->d += ip_products(IP_SHORTS_IN_TURN(p.b, q.b, 4), w);
+    sums->a = ip_with_products(sums->a, IP_SHORTS_IN_TURN(p.a, q.a, 0), w);
+    sums->b = ip_with_products(sums->b, IP_SHORTS_IN_TURN(p.a, q.a, 4), w);
+    sums->c = ip_with_products(sums->c, IP_SHORTS_IN_TURN(p.b, q.b, 0), w);
+    sums->d = ip_with_products(sums->d, IP_SHORTS_IN_TURN(p.b, q.b, 4), w);
 }
 
 static inline ip_weighed_shorts ip_to_shorts(ip_weighed_ints a, ip_weighed_ints b, int shift, int offset)
@@ -184,6 +198,7 @@ static inline void ip_put_short_uchar(__global uchar *to, struct ip_term t)
 
 /* The last vector begins early. */
 #define IP_WEIGH(TERM, EACH, FROM, TO)                                                                               \
+    IP_ADDS                                                                                                          \
     IP_APART int ip_weigh_##TERM##_##FROM##_##TO(__global TO *to, __global const FROM *const *rows,                  \
                                                  const int *weights, int n, int from, int end, int start, int shift, \
                                                  int offset)                                                         \

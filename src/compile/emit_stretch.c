@@ -3,7 +3,9 @@
  * Note [Stretching]
  * A row of bytes that gets longer, pixel by pixel of two that stand beside each other: what a few pixels are made of
  * lies within 16 bytes. So a processor takes it out of one vector for all of them, by places that are computed as it
- * goes, where compilers read every pixel by itself. Sums are those of emit_weigh.c, Note [Weighing].
+ * goes, where compilers read every pixel by itself. Processors that permute 64 bytes (emit_lookup.c, Note [Tables in
+ * registers]) make up to 16 pixels so, and read their places and weights at once. Sums are those of emit_weigh.c, Note
+ * [Weighing].
  * shaders/stretch.cl makes as many pixels as read nothing behind the row and no table's end; the rest, a few, or all on
  * processors of other kinds, are made as they were.
  */

@@ -3,10 +3,11 @@
  * Note [Weighing]
  * Bytes and shorts that are multiplied by weights of 16 bits and added up in 32, as the passes of a Gaussian are
  * (ops/stages_blur.c, Note [Whole weights]): processors multiply two of them in a lane and add the products. Compilers
- * do not find that; they widen each element and multiply it by itself. So shaders/weigh.cl has functions for it, which
- * are given the rows, where in them a term begins, and the weights, whatever their number. What they make is what the
- * stage says: sums are exact, the results saturated. Where they make nothing, of narrow rows or on processors of other
- * kinds, the loop does that is written behind the call.
+ * do not find that; they widen each element and multiply it by itself. Some processors (AVX-512 VNNI) add the products
+ * to the sum by the same instruction, which is used whatever PoCL's compiler takes them for. So shaders/weigh.cl has
+ * functions for it, which are given the rows, where in them a term begins, and the weights, whatever their number. What
+ * they make is what the stage says: sums are exact, the results saturated. Where they make nothing, of narrow rows or
+ * on processors of other kinds, the loop does that is written behind the call.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"

@@ -42,6 +42,7 @@ typedef struct ip_device_facts {
     bool fills_new_buffers;           /* a small buffer is best made with its contents, since that takes no command */
     bool works_in_host_memory;        /* needs no map of what a kernel wrote to memory of the host */
     bool permutes_bytes;              /* it is this processor, with AVX-512 VBMI, which its compiler may not know */
+    bool adds_products;               /* the same with AVX-512 VNNI */
     bool wants_loop_hints;            /* its compiler vectorises loops that say they may be */
     unsigned base_align_bytes;
     uint64_t cache_bytes;  /* of the last-level cache; 0: none is known */

@@ -214,14 +214,13 @@ static imgpar_status read_numbers(cl_device_id id, ip_device_facts *facts, ip_er
     return IMGPAR_OK;
 }
 
-static bool permutes_bytes(void)
-{
 #if defined(__x86_64__) && defined(__GNUC__)
-    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi");
+static bool permutes_bytes(void) { return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi"); }
+static bool adds_products(void) { return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni"); }
 #else
-    return false;
+static bool permutes_bytes(void) { return false; }
+static bool adds_products(void) { return false; }
 #endif
-}
 
 imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_facts *facts, ip_error *err)
 {
@@ -249,6 +248,7 @@ imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_
     facts->is_pocl = ip_text_has(info->platform, "Portable Computing Language");
     facts->works_in_host_memory = facts->is_pocl && facts->kind == IP_DEVICE_CPU && info->has_unified_memory;
     facts->permutes_bytes = facts->works_in_host_memory && permutes_bytes();
+    facts->adds_products = facts->works_in_host_memory && adds_products();
     facts->is_nvidia = ip_text_has(info->platform, "NVIDIA");
     facts->work_items_per_launch = (size_t)(info->compute_units ? info->compute_units : 1) * row->items_per_unit;
     facts->local_size = row->local_size;

@@ -73,11 +73,14 @@ static program_text text_of(const ip_device *device, const ip_kernel *k)
         ip_str_append(&t.source, k->helpers >> i & 1 ? ip_shader_text(shaders[i]) : "");
     ip_str_append(&t.source, k->source);
     bool in_groups = k->schedule == IP_SCHEDULE_TILES && k->n_folds > 0;
-    bool has_sub_groups = ip_device_facts_of(device)->has_sub_groups;
-    bool permutes = k->helpers >> IP_HELPERS_LOOKUP & 1 && ip_device_facts_of(device)->permutes_bytes;
-    snprintf(t.options, sizeof t.options, "%s%s%s%s%s", k->uses_f64 ? "-DIP_F64" : "",
+    const ip_device_facts *facts = ip_device_facts_of(device);
+    unsigned permuting = 1u << IP_HELPERS_LOOKUP | 1u << IP_HELPERS_STRETCH;
+    bool permutes = k->helpers & permuting && facts->permutes_bytes;
+    bool adds = k->helpers >> IP_HELPERS_WEIGH & 1 && facts->adds_products;
+    snprintf(t.options, sizeof t.options, "%s%s%s%s%s%s", k->uses_f64 ? "-DIP_F64" : "",
              k->n_checks > 0 ? " -DIP_CHECK" : "", in_groups ? " -DIP_GROUPS" : "",
-             in_groups && has_sub_groups ? " -DIP_SUB_GROUPS" : "", permutes ? " -DIP_PERMUTES_BYTES" : "");
+             in_groups && facts->has_sub_groups ? " -DIP_SUB_GROUPS" : "", permutes ? " -DIP_PERMUTES_BYTES" : "",
+             adds ? " -DIP_ADDS_PRODUCTS" : "");
     return t;
 }
 
