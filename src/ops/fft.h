@@ -22,8 +22,8 @@ enum { IP_FFT_MAX = 2048, IP_FFT_MAX_F64 = 1024 };
 
 /* The axes that the node transforms, in their order; returns how many: 1 or 2. */
 int ip_fft_axes(const imgpar_array *node, int axes[2]);
-/* n as n1 n2 with both at most `most`, IP_FFT_MAX or IP_FFT_MAX_F64, and prime factors of at most 7, n2 being 1 where that suffices; false: it is
- * no such product. */
+/* n as n1 n2 with both at most `most` and prime factors of at most 7, n2 being 1 where that suffices; false: it is no
+ * such product. */
 bool ip_fft_split(int64_t n, int64_t most, int64_t *n1, int64_t *n2);
 /* That of the dtype that is transformed. */
 int64_t ip_fft_most(imgpar_dtype dtype);

@@ -26,7 +26,8 @@ ip_expr *ip_complex_choose(ip_lower *l, ip_complex z)
     return ip_x_select(l->ir, is_real, z.re, z.im ? z.im : zero_like(l, z.re));
 }
 
-/* The float that parts of all operands meet in, as ops/types.def has it: f64 where one is of f64. What bends meets any. */
+/* The float that parts of all operands meet in, as ops/types.def has it: f64 where one is of f64. What bends does not
+ * count. */
 static imgpar_dtype operands_part(const imgpar_array *node)
 {
     bool is_wide = false;
