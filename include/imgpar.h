@@ -89,7 +89,8 @@ IMGPAR_API const char *imgpar_version(void);
 /* ---- values ----------------------------------------------------------------- */
 
 /* Element types. BOOL is one byte, 0 or 1. F16 is a storage type: it is computed as F32. COMPLEX64 is a real
- * part and an imaginary part, each F32, as C's float complex; the dtypes before it are real. */
+ * part and an imaginary part, each F32, as C's float complex, COMPLEX128 two of F64, as double complex; the dtypes
+ * before them are real. */
 typedef enum imgpar_dtype {
     IMGPAR_U8,
     IMGPAR_I8,
@@ -104,6 +105,7 @@ typedef enum imgpar_dtype {
     IMGPAR_F64,
     IMGPAR_BOOL,
     IMGPAR_COMPLEX64,
+    IMGPAR_COMPLEX128,
     IMGPAR_N_DTYPES
 } imgpar_dtype;
 
@@ -526,7 +528,7 @@ typedef struct imgpar_op_info {
     int sql_bare_name;  /* offered in SQL under its bare name too */
     int returns_number; /* its result is one number */
     int same_bytes;     /* the same bytes on every device and schedule */
-    int takes_complex;  /* computes with complex64; the others refuse it */
+    int takes_complex;  /* computes with complex numbers; the others refuse them */
     const char *rule;   /* what must hold between parameters, or NULL: "lo <= hi", "lo < hi", "scale != 0",
                            * "width or height" (one of them not 0), "value per channels" (as many numbers),
                            * "shape once -1" (among its numbers at most) */

@@ -16,13 +16,34 @@
  * the passes, 2 after them, 3 both: so the inverse is computed; [13] the bits of the factor of the result, [14]
  * radices, three bits each, [15] where n's roots start, [16] 1: multiply by the roots between passes, [17] low counts
  * the columns by so many, [18] where those roots start, [19] the elements before the first in the source, [20] batches
- * before this launch.
+ * before this launch, [21] of doubles the second half of the bits of [13].
+ *
+ * FT_DOUBLE: of complex numbers of two doubles. A group's local memory holds half as many of them.
  */
+#ifdef FT_DOUBLE
+#define FT_T double
+#define FT_T2 double2
+#define FT_C(c) c
+#define FT_MAX 1024
+#else
+#define FT_T float
+#define FT_T2 float2
+#define FT_C(c) c##f
 #define FT_MAX 2048
+#endif
 #define FT_LOW 1024 /* the roots between passes: w^(FT_LOW a + b) = w^(FT_LOW a) w^b */
 
 #if IP_CPU
-#if IP_VECTOR_BYTES >= 64
+#if IP_VECTOR_BYTES >= 64 && defined(FT_DOUBLE)
+#define FT_LANES 8
+#define FT_V double8
+#elif IP_VECTOR_BYTES >= 32 && defined(FT_DOUBLE)
+#define FT_LANES 4
+#define FT_V double4
+#elif defined(FT_DOUBLE)
+#define FT_LANES 2
+#define FT_V double2
+#elif IP_VECTOR_BYTES >= 64
 #define FT_LANES 16
 #define FT_V float16
 #elif IP_VECTOR_BYTES >= 32
@@ -39,7 +60,7 @@
 #define FT_APART IP_APART
 #else
 #define FT_LANES 1
-#define FT_V float
+#define FT_V FT_T
 #define FT_MEMORY __local
 #define FT_FIRST ((int)get_local_id(0))
 #define FT_STEP ((int)get_local_size(0))
@@ -48,19 +69,19 @@
 #endif
 
 /* exp(-2 pi i r / n) for 0 <= r < n, from an angle of at most an eighth of a turn. */
-static inline float2 ft_root(uint r, uint n)
+static inline FT_T2 ft_root(uint r, uint n)
 {
     ulong a = 8 * (ulong)r;
     uint octant = (uint)(a / n), rest = (uint)(a - (ulong)octant * n);
     if (octant & 1) rest = n - rest;
-    float angle = 0.25f * ((float)rest / (float)n), c = cospi(angle), s = sinpi(angle);
+    FT_T angle = FT_C(0.25) * ((FT_T)rest / (FT_T)n), c = cospi(angle), s = sinpi(angle);
     bool turned = ((octant + 1) & 2) != 0;
-    float x = turned ? s : c, y = turned ? c : s;
-    return (float2)(octant >= 2 && octant < 6 ? -x : x, octant < 4 ? -y : y);
+    FT_T x = turned ? s : c, y = turned ? c : s;
+    return (FT_T2)(octant >= 2 && octant < 6 ? -x : x, octant < 4 ? -y : y);
 }
 
 /* P: [1] n1, [2] n2, [3] 1: there are roots between, too. */
-__kernel void ft_roots(__global float2 *table, __global const int *P)
+__kernel void ft_roots(__global FT_T2 *table, __global const int *P)
 {
     int j = get_global_id(2) + P[0], n1 = P[1], n2 = P[2];
     uint n = (uint)n1 * (uint)n2;
@@ -100,15 +121,23 @@ static inline void ft_dft4(FT_V *re, FT_V *im)
 }
 
 /* cos and sin of 2 pi k / r for r = 3, 5, 7 */
-__constant float ft_cos3[3] = { 1, -0.5f, -0.5f };
-__constant float ft_sin3[3] = { 0, 0.866025403784f, -0.866025403784f };
-__constant float ft_cos5[5] = { 1, 0.309016994375f, -0.809016994375f, -0.809016994375f, 0.309016994375f };
-__constant float ft_sin5[5] = { 0, 0.951056516295f, 0.587785252292f, -0.587785252292f, -0.951056516295f };
-__constant float ft_cos7[7] = {
-    1, 0.623489801859f, -0.222520933956f, -0.900968867902f, -0.900968867902f, -0.222520933956f, 0.623489801859f
+__constant FT_T ft_cos3[3] = { 1, -FT_C(0.5), -FT_C(0.5) };
+__constant FT_T ft_sin3[3] = { 0, FT_C(0.86602540378443864676), -FT_C(0.86602540378443864676) };
+__constant FT_T ft_cos5[5] = {
+    1, FT_C(0.3090169943749474241), -FT_C(0.8090169943749474241), -FT_C(0.8090169943749474241),
+    FT_C(0.3090169943749474241)
 };
-__constant float ft_sin7[7] = {
-    0, 0.781831482468f, 0.974927912182f, 0.433883739118f, -0.433883739118f, -0.974927912182f, -0.781831482468f
+__constant FT_T ft_sin5[5] = {
+    0, FT_C(0.95105651629515357212), FT_C(0.58778525229247312917), -FT_C(0.58778525229247312917),
+    -FT_C(0.95105651629515357212)
+};
+__constant FT_T ft_cos7[7] = {
+    1, FT_C(0.62348980185873353053), -FT_C(0.22252093395631440429), -FT_C(0.90096886790241912624),
+    -FT_C(0.90096886790241912624), -FT_C(0.22252093395631440429), FT_C(0.62348980185873353053)
+};
+__constant FT_T ft_sin7[7] = {
+    0, FT_C(0.78183148246802980871), FT_C(0.97492791218182360702), FT_C(0.43388373911755812048),
+    -FT_C(0.43388373911755812048), -FT_C(0.97492791218182360702), -FT_C(0.78183148246802980871)
 };
 
 /* Elements k and r - k are conjugate in their weights: their sum meets cosines, their difference sines. */
@@ -127,7 +156,7 @@ __constant float ft_sin7[7] = {
         for (int k = 1; k <= R / 2; k++) {                                             \
             FT_V ar = first_r, ai = first_i, br = 0, bi = 0;                           \
             for (int m = 1; m <= R / 2; m++) {                                         \
-                float c = ft_cos##R[k * m % R], s = ft_sin##R[k * m % R];              \
+                FT_T c = ft_cos##R[k * m % R], s = ft_sin##R[k * m % R];               \
                 ar += c * sum_r[m];                                                    \
                 ai += c * sum_i[m];                                                    \
                 br += s * gap_i[m];                                                    \
@@ -147,7 +176,7 @@ FT_ODD(7)
 
 /* One pass: p transforms of length `done` become transforms of length done R. x is read, y written. */
 #define FT_PASS(R)                                                                                         \
-    static inline void ft_pass##R(int n, int done, __global const float2 *roots, FT_MEMORY const FT_V *xr, \
+    static inline void ft_pass##R(int n, int done, __global const FT_T2 *roots, FT_MEMORY const FT_V *xr,  \
                                   FT_MEMORY const FT_V *xi, FT_MEMORY FT_V *yr, FT_MEMORY FT_V *yi)        \
     {                                                                                                      \
         int m = n / R, step = m / done;                                                                    \
@@ -158,7 +187,7 @@ FT_ODD(7)
             im[0] = xi[j];                                                                                 \
             for (int q = 1; q < R; q++) {                                                                  \
                 FT_V a = xr[j + q * m], b = xi[j + q * m];                                                 \
-                float2 w = roots[q * k * step];                                                            \
+                FT_T2 w = roots[q * k * step];                                                             \
                 re[q] = a * w.x - b * w.y;                                                                 \
                 im[q] = a * w.y + b * w.x;                                                                 \
             }                                                                                              \
@@ -177,7 +206,7 @@ FT_PASS(7)
 
 /* All passes over a line, or lines, in x: two parts of n each, followed by as many for the passes between. Returns
  * where the result is. */
-FT_APART FT_MEMORY FT_V *ft_transform(FT_MEMORY FT_V *x, int n, int radices, __global const float2 *restrict roots)
+FT_APART FT_MEMORY FT_V *ft_transform(FT_MEMORY FT_V *x, int n, int radices, __global const FT_T2 *restrict roots)
 {
     FT_MEMORY FT_V *y = x + 2 * n;
     for (int done = 1; radices; radices >>= 3) {
@@ -204,6 +233,15 @@ FT_APART FT_MEMORY FT_V *ft_transform(FT_MEMORY FT_V *x, int n, int radices, __g
 
 /* ---- lines ------------------------------------------------------------------------------------- */
 
+static inline FT_T ft_factor(__global const int *P)
+{
+#ifdef FT_DOUBLE
+    return as_double((int2)(P[13], P[21]));
+#else
+    return as_float(P[13]);
+#endif
+}
+
 static inline long ft_from(int line, __global const int *P) { return (long)(line / P[5]) * P[6] + line % P[5] + P[19]; }
 
 static inline long ft_to(int line, __global const int *P)
@@ -213,34 +251,34 @@ static inline long ft_to(int line, __global const int *P)
 }
 
 /* The root between passes for a line's element k. */
-static inline float2 ft_between(int line, int k, __global const float2 *table, __global const int *P)
+static inline FT_T2 ft_between(int line, int k, __global const FT_T2 *table, __global const int *P)
 {
     int r = line % P[5] / P[17] * k;
-    float2 a = table[P[18] + FT_LOW + r / FT_LOW], b = table[P[18] + r % FT_LOW];
-    return (float2)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
+    FT_T2 a = table[P[18] + FT_LOW + r / FT_LOW], b = table[P[18] + r % FT_LOW];
+    return (FT_T2)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
 }
 
 /* A line's element k times that root. */
-static inline float2 ft_turned(float2 z, int line, int k, __global const float2 *table, __global const int *P)
+static inline FT_T2 ft_turned(FT_T2 z, int line, int k, __global const FT_T2 *table, __global const int *P)
 {
-    float2 w = ft_between(line, k, table, P);
-    return (float2)(z.x * w.x - z.y * w.y, z.x * w.y + z.y * w.x);
+    FT_T2 w = ft_between(line, k, table, P);
+    return (FT_T2)(z.x * w.x - z.y * w.y, z.x * w.y + z.y * w.x);
 }
 
 #if IP_CPU
 enum { FT_BLOCK = 16 }; /* elements of one line that are moved before those of the next */
 
-FT_APART void ft_load(__global const float2 *restrict source, int first, __global float *restrict x,
+FT_APART void ft_load(__global const FT_T2 *restrict source, int first, __global FT_T *restrict x,
                       __global const int *restrict P)
 {
     int n = P[2], last = P[1] - 1;
     long stride = P[7], from = ft_from(first, P);
     const bool is_swapped = P[12] & 1;
-    __global float *re = is_swapped ? x + n * FT_LANES : x, *im = is_swapped ? x : x + n * FT_LANES;
+    __global FT_T *re = is_swapped ? x + n * FT_LANES : x, *im = is_swapped ? x : x + n * FT_LANES;
     if (first + FT_LANES - 1 <= last && ft_from(first + FT_LANES - 1, P) - from == FT_LANES - 1) {
         for (int k = 0; k < n; k++)
             for (int lane = 0; lane < FT_LANES; lane++) {
-                float2 z = source[from + k * stride + lane];
+                FT_T2 z = source[from + k * stride + lane];
                 re[k * FT_LANES + lane] = z.x;
                 im[k * FT_LANES + lane] = z.y;
             }
@@ -248,41 +286,41 @@ FT_APART void ft_load(__global const float2 *restrict source, int first, __globa
     }
     for (int start = 0; start < n; start += FT_BLOCK)
         for (int lane = 0; lane < FT_LANES; lane++) {
-            __global const float2 *line = source + ft_from(min(first + lane, last), P);
+            __global const FT_T2 *line = source + ft_from(min(first + lane, last), P);
             for (int k = start; k < min(start + FT_BLOCK, n); k++) {
-                float2 z = line[k * stride];
+                FT_T2 z = line[k * stride];
                 re[k * FT_LANES + lane] = z.x;
                 im[k * FT_LANES + lane] = z.y;
             }
         }
 }
 
-FT_APART void ft_store(__global float2 *restrict out, int first, __global const float *restrict x,
-                       __global const float2 *restrict table, __global const int *restrict P)
+FT_APART void ft_store(__global FT_T2 *restrict out, int first, __global const FT_T *restrict x,
+                       __global const FT_T2 *restrict table, __global const int *restrict P)
 {
     int n = P[2], last = P[1] - 1;
     long stride = P[11], to = ft_to(first, P);
     const bool is_swapped = P[12] & 2, is_turned = P[16];
-    const float factor = as_float(P[13]);
-    __global const float *re = is_swapped ? x + n * FT_LANES : x, *im = is_swapped ? x : x + n * FT_LANES;
+    const FT_T factor = ft_factor(P);
+    __global const FT_T *re = is_swapped ? x + n * FT_LANES : x, *im = is_swapped ? x : x + n * FT_LANES;
     if (!is_turned && first + FT_LANES - 1 <= last && ft_to(first + FT_LANES - 1, P) - to == FT_LANES - 1) {
         for (int k = 0; k < n; k++)
             for (int lane = 0; lane < FT_LANES; lane++)
-                out[to + k * stride + lane] = (float2)(re[k * FT_LANES + lane], im[k * FT_LANES + lane]) * factor;
+                out[to + k * stride + lane] = (FT_T2)(re[k * FT_LANES + lane], im[k * FT_LANES + lane]) * factor;
         return;
     }
     for (int start = 0; start < n; start += FT_BLOCK)
         for (int lane = 0; lane < FT_LANES && first + lane <= last; lane++) {
-            __global float2 *line = out + ft_to(first + lane, P);
+            __global FT_T2 *line = out + ft_to(first + lane, P);
             for (int k = start; k < min(start + FT_BLOCK, n); k++) {
-                float2 z = (float2)(re[k * FT_LANES + lane], im[k * FT_LANES + lane]) * factor;
+                FT_T2 z = (FT_T2)(re[k * FT_LANES + lane], im[k * FT_LANES + lane]) * factor;
                 line[k * stride] = is_turned ? ft_turned(z, first + lane, k, table, P) : z;
             }
         }
 }
 
-__kernel void ft_lines(__global const float2 *restrict source, __global float2 *restrict out,
-                       __global const float2 *restrict table, __global FT_V *restrict work,
+__kernel void ft_lines(__global const FT_T2 *restrict source, __global FT_T2 *restrict out,
+                       __global const FT_T2 *restrict table, __global FT_V *restrict work,
                        __global const int *restrict P)
 {
     int item = get_global_id(2) + P[0], n = P[2];
@@ -290,27 +328,27 @@ __kernel void ft_lines(__global const float2 *restrict source, __global float2 *
     for (int batch = 0; batch < P[4]; batch++) {
         long first = ((long)P[20] + (long)item * P[4] + batch) * FT_LANES;
         if (first >= P[1]) return;
-        ft_load(source, (int)first, (__global float *)x, P);
+        ft_load(source, (int)first, (__global FT_T *)x, P);
         __global FT_V *y = ft_transform(x, n, P[14], table + P[15]);
-        ft_store(out, (int)first, (__global const float *)y, table, P);
+        ft_store(out, (int)first, (__global const FT_T *)y, table, P);
     }
 }
 #else
-__kernel void ft_lines(__global const float2 *source, __global float2 *out, __global const float2 *table,
+__kernel void ft_lines(__global const FT_T2 *source, __global FT_T2 *out, __global const FT_T2 *table,
                        __global const int *P)
 {
-    __local float work[4 * FT_MAX];
+    __local FT_T work[4 * FT_MAX];
     int line = get_global_id(2) + P[0], n = P[2];
-    __global const float2 *from = source + ft_from(line, P);
-    __global float2 *to = out + ft_to(line, P);
+    __global const FT_T2 *from = source + ft_from(line, P);
+    __global FT_T2 *to = out + ft_to(line, P);
     for (int k = FT_FIRST; k < n; k += FT_STEP) {
-        float2 z = from[(long)k * P[7]];
+        FT_T2 z = from[(long)k * P[7]];
         work[k] = P[12] & 1 ? z.y : z.x;
         work[n + k] = P[12] & 1 ? z.x : z.y;
     }
-    __local float *y = ft_transform(work, n, P[14], table + P[15]);
+    __local FT_T *y = ft_transform(work, n, P[14], table + P[15]);
     for (int k = FT_FIRST; k < n; k += FT_STEP) {
-        float2 z = (float2)(y[k], y[n + k]) * as_float(P[13]);
+        FT_T2 z = (FT_T2)(y[k], y[n + k]) * ft_factor(P);
         if (P[12] & 2) z = z.yx;
         to[(long)k * P[11]] = P[16] ? ft_turned(z, line, k, table, P) : z;
     }

@@ -27,6 +27,8 @@ static double from_half(uint16_t h)
     return h & 0x8000 ? -v : v;
 }
 
+bool ip_sql_dtype_is_complex(imgpar_dtype dtype) { return dtype == IMGPAR_COMPLEX64 || dtype == IMGPAR_COMPLEX128; }
+
 bool ip_sql_dtype_is_float(imgpar_dtype dtype)
 {
     return dtype == IMGPAR_F16 || dtype == IMGPAR_F32 || dtype == IMGPAR_F64;

@@ -10,6 +10,7 @@
 double ip_sql_element(imgpar_dtype dtype, const void *p);
 /* As SQL's INTEGER where the dtype is one and it fits, else REAL. */
 void ip_sql_result_element(sqlite3_context *ctx, imgpar_dtype dtype, const void *p);
+bool ip_sql_dtype_is_complex(imgpar_dtype dtype);
 bool ip_sql_dtype_is_float(imgpar_dtype dtype);
 /* From black to white; of data the least and greatest value of its dtype, floats count from 0 to 1. */
 void ip_sql_range(const imgpar_info *info, double *lo, double *hi);

@@ -44,9 +44,9 @@ static int compute_numbers(ip_sql_call *call, const ip_sql_inputs *in, int n, co
     if (!call->code) ip_sql_evaluate(call, arrays, n);
     for (int k = 0; k < n && !call->code; k++) {
         imgpar_info info = { .struct_size = sizeof info };
-        uint64_t element = 0;
+        uint64_t element[2] = { 0 };
         imgpar_array_info(arrays[k], &info);
-        if (!ip_sql_compute(call, arrays[k], &element, info.size_bytes)) out[k] = ip_sql_element(info.dtype, &element);
+        if (!ip_sql_compute(call, arrays[k], element, info.size_bytes)) out[k] = ip_sql_element(info.dtype, element);
     }
     for (int k = 0; k < n; k++)
         imgpar_array_release(arrays[k]);
@@ -239,7 +239,7 @@ static void measure_pixel(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs
         ip_sql_call_fail_array(call, in->arrays[0]);
         return;
     }
-    if (info.depth != 1 || info.channels > 4 || info.dtype == IMGPAR_COMPLEX64) {
+    if (info.depth != 1 || info.channels > 4 || ip_sql_dtype_is_complex(info.dtype)) {
         ip_sql_call_fail(call, SQLITE_ERROR, "an image of 1 to 4 channels of real numbers is needed");
         return;
     }

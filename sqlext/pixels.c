@@ -87,7 +87,7 @@ static int begin(ip_sql_call *call, const ip_sql_ask *ask, void **state)
         s->info.struct_size = sizeof s->info;
         if (imgpar_array_info(in.arrays[0], &s->info))
             ip_sql_call_fail_array(call, in.arrays[0]);
-        else if (s->info.depth != 1 || s->info.dtype == IMGPAR_COMPLEX64)
+        else if (s->info.depth != 1 || ip_sql_dtype_is_complex(s->info.dtype))
             ip_sql_call_fail(call, SQLITE_ERROR,
                              s->info.depth != 1 ? "an image is needed, not a volume"
                                                 : "an image of real numbers is needed");

@@ -103,10 +103,10 @@ static int read_facts(ip_sql_call *call, imgpar_array *const *arrays, const imgp
         for (int k = 0; k < N_FACTS; k++) {
             imgpar_array *a = arrays[c * N_FACTS + k];
             imgpar_info one = { .struct_size = sizeof one };
-            uint64_t element = 0;
+            uint64_t element[2] = { 0 };
             imgpar_array_info(a, &one);
-            if (ip_sql_compute(call, a, &element, one.size_bytes)) return call->code;
-            facts[k] = ip_sql_element(one.dtype, &element);
+            if (ip_sql_compute(call, a, element, one.size_bytes)) return call->code;
+            facts[k] = ip_sql_element(one.dtype, element);
         }
         add_row(rows, info, c, facts);
     }

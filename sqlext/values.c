@@ -417,7 +417,7 @@ void ip_sql_result(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, i
         ip_sql_call_fail_array(call, result);
     } else if (ip_sql_work_check(call, NULL, &info, &elements)) {
         /* as a recipe of it would be refused */
-    } else if (is_number(record, call, &info) && info.dtype == IMGPAR_COMPLEX64) {
+    } else if (is_number(record, call, &info) && ip_sql_dtype_is_complex(info.dtype)) {
         ip_sql_call_fail(call, SQLITE_ERROR,
                          "the result is a complex number, and SQL has none: take real, imag or abs of it");
     } else if (is_number(record, call, &info)) {

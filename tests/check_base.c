@@ -263,7 +263,7 @@ START_TEST(dtypes_have_names_and_sizes)
         size_t size;
     } want[IMGPAR_N_DTYPES] = {
         { "u8", 1 },  { "i8", 1 },  { "u16", 2 }, { "i16", 2 }, { "u32", 4 },  { "i32", 4 },       { "u64", 8 },
-        { "i64", 8 }, { "f16", 2 }, { "f32", 4 }, { "f64", 8 }, { "bool", 1 }, { "complex64", 8 },
+        { "i64", 8 }, { "f16", 2 }, { "f32", 4 }, { "f64", 8 }, { "bool", 1 }, { "complex64", 8 }, { "complex128", 16 },
     };
     imgpar_dtype found;
     for (int i = 0; i < IMGPAR_N_DTYPES; i++) {

@@ -281,6 +281,37 @@ START_TEST(transforms_compose_with_other_operations)
 }
 END_TEST
 
+/* Of doubles: complex128, within as many units of the last place; lines beyond 1024 are split. */
+START_TEST(doubles_are_transformed_in_double)
+{
+    static const int64_t n_of[] = { 1, 2, 7, 30, 105, 1000, 1024, 1296, 2500 };
+    for (size_t i = 0; i < sizeof n_of / sizeof *n_of; i++) {
+        const shape s = { 1, { n_of[i] } };
+        const int64_t n = n_of[i];
+        float(*z)[2] = noise(n, 13);
+        number *x = numbers(z, n), *want = defined(&s, x, 0, -1), *got = malloc((size_t)n * sizeof *got);
+        imgpar_array *a = array_of(&s, z);
+        for (int k = 0; k < 2 * n_schedules; k++) {
+            const char *text = k % 2 ? "ifft(fft(cast($1, complex128)))" : "fft(cast($1, complex128))";
+            ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedules[k / 2]), IMGPAR_OK);
+            imgpar_array *b = imgpar_apply(ctx, text, &a, 1);
+            ck_assert_msg(imgpar_array_read(b, got, (size_t)n * sizeof *got) == IMGPAR_OK, "%s: %s", text,
+                          imgpar_array_message(b));
+            const double slack = allowed(n, 0x1p-29) + (double)n * 1e-15;
+            for (int64_t j = 0; j < n; j++)
+                ck_assert_msg(cabs(got[j] - (k % 2 ? x : want)[j]) <= slack, "%s of %d, %s: element %d is off by %g",
+                              text, (int)n, schedules[k / 2], (int)j, cabs(got[j] - (k % 2 ? x : want)[j]));
+            imgpar_array_release(b);
+        }
+        imgpar_array_release(a);
+        free(got);
+        free(want);
+        free(x);
+        free(z);
+    }
+}
+END_TEST
+
 START_TEST(every_transform_is_tested)
 {
     static const char tested[] = " fft ifft fft2 ifft2 ";
@@ -398,6 +429,7 @@ int main(void)
     tcase_add_test(c, fft2_transforms_rows_and_columns);
     tcase_add_test(c, transforms_compose_with_other_operations);
     tcase_add_test(c, every_transform_is_tested);
+    tcase_add_test(c, doubles_are_transformed_in_double);
     tcase_add_test(c, rows_may_be_cut_by_a_memory_limit);
     tcase_add_test(c, large_transforms_are_polled);
     tcase_add_test(c, arrays_without_elements_stay_empty);

@@ -545,6 +545,23 @@ START_TEST(npy_holds_complex_numbers)
 }
 END_TEST
 
+/* 1 + 2i and 3 + 4i of two doubles each, either byte order. */
+START_TEST(npy_holds_complex_numbers_of_doubles)
+{
+    static const double want[4] = { 1, 2, 3, 4 };
+    unsigned char data[sizeof want];
+    for (int k = 0; k < 32; k++)
+        data[k] = ((const unsigned char *)want)[_i ? k / 8 * 8 + 7 - k % 8 : k];
+    blob b = npy_of(1, _i ? NPY("'>c16'", "False", "(2,)") : NPY("'<c16'", "False", "(2,)"), (const char *)data,
+                    sizeof data);
+    ip_image image = decode(b);
+    ck_assert_int_eq(image.header.dtype, IMGPAR_COMPLEX128);
+    ck_assert_mem_eq(image.pixels, want, sizeof want);
+    ip_image_release(&image);
+    blob_free(&b);
+}
+END_TEST
+
 START_TEST(npy_versions_orders_and_types)
 {
     blob b = npy_of(npy_good[_i].version, npy_good[_i].header, npy_good[_i].data, npy_good[_i].n);
@@ -564,10 +581,7 @@ static const struct {
     const char *header, *message;
 } npy_bad[] = {
     { IMGPAR_E_UNSUPPORTED, NPY("'|O'", "False", "(1,)"), "x: NPY: elements of type |O are not supported" },
-    { IMGPAR_E_UNSUPPORTED, NPY("'<c16'", "False", "(1,)"),
-      "x: NPY: complex numbers of two doubles (<c16) are not supported; save them as complex64, a.astype('c8') in "
-      "NumPy, "
-      "or real and imaginary parts as arrays of f64" },
+    { IMGPAR_E_UNSUPPORTED, NPY("'<c32'", "False", "(1,)"), "x: NPY: elements of type <c32 are not supported" },
     { IMGPAR_E_UNSUPPORTED, NPY("'<U5'", "False", "(1,)"), "x: NPY: elements of type <U5 are not supported" },
     { IMGPAR_E_UNSUPPORTED, NPY("'|u2'", "False", "(1,)"), "x: NPY: elements of type |u2 are not supported" },
     { IMGPAR_E_UNSUPPORTED, NPY("[('a', '<i4'), ('b', '<f8')]", "False", "(1,)"),
@@ -1017,6 +1031,7 @@ int main(void)
     tcase_add_test(c, formats_are_found_by_name_and_suffix);
     tcase_add_loop_test(c, npy_versions_orders_and_types, 0, N(npy_good));
     tcase_add_loop_test(c, npy_holds_complex_numbers, 0, 4);
+    tcase_add_loop_test(c, npy_holds_complex_numbers_of_doubles, 0, 2);
     tcase_add_loop_test(c, npy_headers_are_checked, 0, N(npy_bad));
     tcase_add_loop_test(c, pnm_kinds_comments_and_maxima, 0, N(pnm_good));
     tcase_add_loop_test(c, pnm_texts_are_checked, 0, N(pnm_bad));

@@ -237,7 +237,8 @@ static const struct {
     { "convsep", "column=[1 2 1; 1 2 1; 1 2 1], row=[1]",
       "convsep: column is a matrix of 3 rows and 3 columns; it must be a vector" },
     { "cast", "dtype=u9",
-      "cast: dtype=u9 is not one of u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64, bool, complex64" },
+      "cast: dtype=u9 is not one of u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64, bool, complex64, "
+      "complex128" },
     { "blend", NULL, "blend: b is missing" },
     { "blend", "b=3, ratio=2", "blend: ratio=2 is above 1" },
     { "circle", NULL, "circle: radius is missing" },

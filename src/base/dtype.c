@@ -21,12 +21,22 @@ static const ip_dtype_facts facts[IMGPAR_N_DTYPES] = {
     [IMGPAR_F32] = { "f32", "float", 4, true, true, -FLT_MAX, FLT_MAX, 1 },
     [IMGPAR_F64] = { "f64", "double", 8, true, true, -DBL_MAX, DBL_MAX, 1 },
     [IMGPAR_BOOL] = { "bool", "uchar", 1, false, false, 0, 1, 1 },
-    [IMGPAR_COMPLEX64] = { "complex64", "float2", 8, true, true, -FLT_MAX, FLT_MAX, 1 }, /* of a part */
+    [IMGPAR_COMPLEX64] = { "complex64", "float2", 8, true, true, -FLT_MAX, FLT_MAX, 1 },     /* of a part */
+    [IMGPAR_COMPLEX128] = { "complex128", "double2", 16, true, true, -DBL_MAX, DBL_MAX, 1 }, /* likewise */
 };
 
 static bool is_dtype(imgpar_dtype dtype) { return (unsigned)dtype < IMGPAR_N_DTYPES; }
 
 const ip_dtype_facts *ip_dtype(imgpar_dtype dtype) { return is_dtype(dtype) ? &facts[dtype] : NULL; }
+
+bool ip_dtype_is_complex(imgpar_dtype dtype) { return dtype == IMGPAR_COMPLEX64 || dtype == IMGPAR_COMPLEX128; }
+
+imgpar_dtype ip_dtype_part(imgpar_dtype dtype)
+{
+    return dtype == IMGPAR_COMPLEX128 ? IMGPAR_F64 : dtype == IMGPAR_COMPLEX64 ? IMGPAR_F32 : dtype;
+}
+
+imgpar_dtype ip_dtype_complex(imgpar_dtype part) { return part == IMGPAR_F64 ? IMGPAR_COMPLEX128 : IMGPAR_COMPLEX64; }
 
 bool ip_dtype_find(const char *name, imgpar_dtype *dtype)
 {
@@ -113,7 +123,7 @@ void ip_store_number(imgpar_dtype dtype, void *dst, double value)
         uint64_t u64;
         int64_t i64;
         float f32, c64[2];
-        double f64;
+        double f64, c128[2];
     } e = { 0 };
     if (!f->is_float) {
         value = isnan(value) ? 0 : rint(value);
@@ -135,6 +145,7 @@ void ip_store_number(imgpar_dtype dtype, void *dst, double value)
     case IMGPAR_F32: e.f32 = (float)value; break;
     case IMGPAR_F64: e.f64 = value; break;
     case IMGPAR_COMPLEX64: e.c64[0] = (float)value; break;
+    case IMGPAR_COMPLEX128: e.c128[0] = value; break;
     case IMGPAR_N_DTYPES: return;
     }
     memcpy(dst, &e, f->size_bytes);
@@ -152,7 +163,7 @@ double ip_load_number(imgpar_dtype dtype, const void *src)
         uint64_t u64;
         int64_t i64;
         float f32, c64[2];
-        double f64;
+        double f64, c128[2];
     } e = { 0 };
     if (!is_dtype(dtype)) return 0;
     memcpy(&e, src, facts[dtype].size_bytes);
@@ -170,6 +181,7 @@ double ip_load_number(imgpar_dtype dtype, const void *src)
     case IMGPAR_F32: return (double)e.f32;
     case IMGPAR_F64: return e.f64;
     case IMGPAR_COMPLEX64: return (double)e.c64[0];
+    case IMGPAR_COMPLEX128: return e.c128[0];
     case IMGPAR_N_DTYPES: break;
     }
     return 0;
@@ -177,9 +189,12 @@ double ip_load_number(imgpar_dtype dtype, const void *src)
 
 double ip_number_difference(imgpar_dtype dtype, const void *a, const void *b)
 {
-    if (dtype == IMGPAR_COMPLEX64)
-        return fmax(ip_number_difference(IMGPAR_F32, a, b),
-                    ip_number_difference(IMGPAR_F32, (const float *)a + 1, (const float *)b + 1));
+    if (ip_dtype_is_complex(dtype)) {
+        const imgpar_dtype part = ip_dtype_part(dtype);
+        const size_t size = facts[part].size_bytes;
+        return fmax(ip_number_difference(part, a, b),
+                    ip_number_difference(part, (const char *)a + size, (const char *)b + size));
+    }
     if (dtype == IMGPAR_U64 || dtype == IMGPAR_I64) {
         uint64_t x, y;
         memcpy(&x, a, sizeof x);

@@ -22,17 +22,23 @@ const ip_dtype_facts *ip_dtype(imgpar_dtype dtype);
 /* True and *dtype for a name ("u8"). */
 bool ip_dtype_find(const char *name, imgpar_dtype *dtype);
 
+bool ip_dtype_is_complex(imgpar_dtype dtype);
+/* The dtype of a complex one's parts, F32 or F64; a real one itself. */
+imgpar_dtype ip_dtype_part(imgpar_dtype dtype);
+/* The complex dtype whose parts hold real numbers of a dtype as floats: COMPLEX128 of F64, else COMPLEX64. */
+imgpar_dtype ip_dtype_complex(imgpar_dtype part);
+
 /* IEEE half, rounded to nearest even. */
 uint16_t ip_half_from_float(float value);
 float ip_float_from_half(uint16_t half);
 
 /* A double to an element of dtype at dst: to nearest, ties to even, saturating; NaN becomes 0 in
- * integers. Floats overflow to infinity, as on the device. u64 and i64 lose digits above 2^53. Of complex64
- * the number is the real part, and the imaginary one 0. */
+ * integers. Floats overflow to infinity, as on the device. u64 and i64 lose digits above 2^53. Of complex
+ * dtypes the number is the real part, and the imaginary one 0. */
 void ip_store_number(imgpar_dtype dtype, void *dst, double value);
 double ip_load_number(imgpar_dtype dtype, const void *src);
 /* How far two elements are apart: exact for integers of 64 bits too, 0 for two NaN, INFINITY for one; for
- * complex64 in that part where they are farther apart. */
+ * complex dtypes in that part where they are farther apart. */
 double ip_number_difference(imgpar_dtype dtype, const void *a, const void *b);
 
 #endif

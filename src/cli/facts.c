@@ -208,7 +208,7 @@ static imgpar_status see(facts *f, imgpar_context *ctx, imgpar_array *a, const v
                          const imgpar_options *options)
 {
     const imgpar_info *i = &f->info;
-    const bool is_picture = (i->rank == 2 || i->rank == 3) && i->depth == 1 && i->white > 0 && !f->is_magnitude;
+    const bool is_picture = (i->rank == 2 || i->rank == 3) && i->depth == 1 && i->white > 0 && !f->complex_name;
     if (is_lines(i)) {
         take_lines(f, data);
         return IMGPAR_OK;
@@ -248,8 +248,9 @@ imgpar_status facts_take(imgpar_context *ctx, imgpar_array *a, const imgpar_opti
     imgpar_array *looked_at = imgpar_array_retain(a);
     *out = (facts){ .shown = "", .info = { .struct_size = sizeof out->info } };
     imgpar_status st = imgpar_array_info(looked_at, &out->info);
-    if (!st && out->info.dtype == IMGPAR_COMPLEX64) {
-        out->is_magnitude = true;
+    const imgpar_dtype dtype = out->info.dtype;
+    if (!st && (dtype == IMGPAR_COMPLEX64 || dtype == IMGPAR_COMPLEX128)) {
+        out->complex_name = imgpar_dtype_name(dtype);
         looked_at = call(looked_at, "abs", NULL);
         st = imgpar_array_info(looked_at, &out->info);
     }

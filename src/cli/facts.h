@@ -16,8 +16,8 @@ typedef struct channel_facts {
 
 typedef struct facts {
     imgpar_info info;
-    bool is_magnitude; /* of complex numbers */
-    int n_channels;    /* told apart: 1 if there are more than four */
+    const char *complex_name; /* the dtype of complex numbers whose magnitudes these are; else NULL */
+    int n_channels;           /* told apart: 1 if there are more than four */
     channel_facts channels[FACT_CHANNELS];
     uint64_t n_nan, n_infinite;
     double lo, hi; /* of the histogram */

@@ -142,9 +142,10 @@ static int print_operation(const imgpar_op_info *op)
 static void print_complex(void)
 {
     const char *comma = "";
-    fputs(".SH COMPLEX NUMBERS\ncomplex64 is a dtype of arrays: a real and an imaginary part in f32.\n.BR complex (re, "
-          "im)\nmakes them of two\n"
-          "real arrays, and what meets one in an expression becomes one. The operators + \\- * / ** == and !=\n"
+    fputs(".SH COMPLEX NUMBERS\ncomplex64 is a dtype of arrays: a real and an imaginary part in f32. complex128 has "
+          "both in f64.\n.BR complex (re, im)\nmakes them of two\n"
+          "real arrays, complex128 where one is f64, and what meets one in an expression becomes one. The operators + "
+          "\\- * / ** == and !=\n"
           "take them, ?: chooses between them, and neighbours are read as those of real numbers. These operations take "
           "them, too:\n.PP\n",
           stdout);

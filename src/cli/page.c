@@ -146,7 +146,8 @@ static void put_type(FILE *out, const facts *f)
     const imgpar_info *i = &f->info;
     char white[FACT_LETTERS];
     begin_row(out, "type");
-    fprintf(out, "%s%s", f->is_magnitude ? "complex64, as magnitudes " : "", imgpar_dtype_name(i->dtype));
+    fprintf(out, "%s%s%s", f->complex_name ? f->complex_name : "", f->complex_name ? ", as magnitudes " : "",
+            imgpar_dtype_name(i->dtype));
     end_row(out);
     begin_row(out, "shape");
     html_shape(out, i->shape, i->rank);

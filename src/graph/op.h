@@ -22,8 +22,8 @@ enum {
     IP_OP_HIDDEN = 4,      /* made by the library itself; not in lists, not callable by name from text */
     IP_OP_FILE = 8,        /* touches files: refused in SQL, recipes and imgpar_apply_safe() */
     IP_OP_VIEW = 16,       /* moves elements and computes nothing: a chain of such is one index map (ops/view.h) */
-    IP_OP_COMPLEX = 32,    /* computes with complex64; the others refuse it */
-    /* linear in each of its inputs that may be complex64: made of the parts (ops/complex_linear.c) */
+    IP_OP_COMPLEX = 32,    /* computes with complex numbers; the others refuse them */
+    /* linear in each of its inputs that may be complex: made of the parts (ops/complex_linear.c) */
     IP_OP_LINEAR = 64,
     IP_OP_BRANCH = 128, /* input 0 tells which of the others is the value; where it is one number: run/branches.c */
     IP_OP_APART = 256,  /* has kernels of its own (ir/opaque.h): what it computes is in memory, whoever reads it */

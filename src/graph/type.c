@@ -61,14 +61,14 @@ imgpar_status ip_type_check_folded(const ip_type *type, const char *name, ip_err
     return IMGPAR_OK;
 }
 
-bool ip_type_is_complex(const ip_type *type) { return type->dtype == IMGPAR_COMPLEX64; }
+bool ip_type_is_complex(const ip_type *type) { return ip_dtype_is_complex(type->dtype); }
 
 imgpar_dtype ip_type_storage(const ip_type *type, int64_t dims[4])
 {
     ip_type_dims(type, dims);
     if (!ip_type_is_complex(type)) return type->dtype;
     dims[C] *= 2;
-    return IMGPAR_F32;
+    return ip_dtype_part(type->dtype);
 }
 
 int64_t ip_type_count(const ip_type *type)

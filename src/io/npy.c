@@ -32,9 +32,10 @@ typedef struct layout {
 
 /* In NumPy's letters. */
 static const char *const descr_of[IMGPAR_N_DTYPES] = {
-    [IMGPAR_U8] = "u1",  [IMGPAR_I8] = "i1",   [IMGPAR_U16] = "u2",       [IMGPAR_I16] = "i2", [IMGPAR_U32] = "u4",
-    [IMGPAR_I32] = "i4", [IMGPAR_U64] = "u8",  [IMGPAR_I64] = "i8",       [IMGPAR_F16] = "f2", [IMGPAR_F32] = "f4",
-    [IMGPAR_F64] = "f8", [IMGPAR_BOOL] = "b1", [IMGPAR_COMPLEX64] = "c8",
+    [IMGPAR_U8] = "u1",        [IMGPAR_I8] = "i1",          [IMGPAR_U16] = "u2", [IMGPAR_I16] = "i2",
+    [IMGPAR_U32] = "u4",       [IMGPAR_I32] = "i4",         [IMGPAR_U64] = "u8", [IMGPAR_I64] = "i8",
+    [IMGPAR_F16] = "f2",       [IMGPAR_F32] = "f4",         [IMGPAR_F64] = "f8", [IMGPAR_BOOL] = "b1",
+    [IMGPAR_COMPLEX64] = "c8", [IMGPAR_COMPLEX128] = "c16",
 };
 
 bool ip_npy_sniff(const unsigned char *bytes, size_t n) { return n >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0; }
@@ -83,11 +84,6 @@ static bool take_string(cursor *c, const char **text, size_t *n)
 
 static imgpar_status refuse_descr(cursor *c, const char *text, size_t n)
 {
-    if (n == 4 && memcmp(text + 1, "c16", 3) == 0)
-        return ip_fail(c->err, IMGPAR_E_UNSUPPORTED,
-                       "%s: NPY: complex numbers of two doubles (%.4s) are not supported; save them as complex64, "
-                       "a.astype('c8') in NumPy, or real and imaginary parts as arrays of f64",
-                       c->s->name, text);
     bool is_cut = n > MAX_DESCR;
     return ip_fail(c->err, IMGPAR_E_UNSUPPORTED, "%s: NPY: elements of type %.*s%s are not supported", c->s->name,
                    is_cut ? (int)MAX_DESCR : (int)n, text, is_cut ? "..." : "");
@@ -104,8 +100,8 @@ static imgpar_status parse_descr(cursor *c, layout *l)
                        "field as an array of its own",
                        c->s->name);
     if (!take_string(c, &text, &n)) return bad_header(c, "has no text after 'descr'");
-    for (int i = 0; i < IMGPAR_N_DTYPES && n == 3 && strchr("<>|=", text[0]); i++) {
-        if (memcmp(text + 1, descr_of[i], 2) != 0) continue;
+    for (int i = 0; i < IMGPAR_N_DTYPES && n >= 3 && strchr("<>|=", text[0]); i++) {
+        if (strlen(descr_of[i]) != n - 1 || memcmp(text + 1, descr_of[i], n - 1) != 0) continue;
         const bool is_big = text[0] == '>';
         const bool is_wide = imgpar_dtype_size((imgpar_dtype)i) > 1;
         if (is_wide && text[0] == '|') break; /* NumPy never says so: no byte order to trust */
@@ -309,9 +305,8 @@ static imgpar_status check_end(const ip_source *s, uint64_t n, uint64_t needed, 
 /* Elements as they are here. */
 static void make_native(const layout *l, unsigned char *p, size_t n)
 {
-    const size_t size = imgpar_dtype_size(l->dtype);
-    const size_t swapped = l->dtype == IMGPAR_COMPLEX64 ? size / 2 : size; /* each part by itself */
-    if (l->is_swapped) swap_elements(p, n / swapped, swapped);
+    const size_t size = imgpar_dtype_size(ip_dtype_part(l->dtype)); /* each part by itself */
+    if (l->is_swapped) swap_elements(p, n / size, size);
     for (size_t i = 0; l->dtype == IMGPAR_BOOL && i < n; i++)
         p[i] = p[i] != 0;
 }

@@ -37,7 +37,7 @@ imgpar_status ip_picture_of(const ip_pixels *pixels, ip_format format, int bits,
     const int rank = pixels->rank;
     const int64_t height = rank == 1 ? 1 : shape[0], width = rank == 1 ? shape[0] : shape[1];
     const int64_t channels = rank == 3 ? shape[2] : 1;
-    if (pixels->dtype == IMGPAR_COMPLEX64)
+    if (ip_dtype_is_complex(pixels->dtype))
         return ip_fail(err, IMGPAR_E_UNSUPPORTED,
                        "%s holds no complex numbers; npy does, or save abs(), real() or imag()",
                        ip_format_name(format));

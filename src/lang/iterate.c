@@ -408,7 +408,7 @@ static bool settle(ip_iteration *it, ip_val *state, attempt *at)
 /* With until no step can be taken off the front: a number that a step makes an array of one element starts as such. */
 static bool start_typed(ip_iteration *it, ip_val *state, const ip_type *type)
 {
-    bool fits = ip_val_is_scalar(state) && type->rank == 1 && type->shape[0] == 1 && type->dtype != IMGPAR_COMPLEX64;
+    bool fits = ip_val_is_scalar(state) && type->rank == 1 && type->shape[0] == 1 && !ip_type_is_complex(type);
     return fits && number_array(it, type->dtype, state);
 }
 

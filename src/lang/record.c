@@ -64,7 +64,7 @@ static bool build_op(ip_eval *ev, size_t offset, const char *row, imgpar_array *
 }
 
 /* The float that holds the digits of all, where integers may have more of them than a float beside them holds; NULL:
- * they have not, or are beside complex numbers, which are of f32. */
+ * they have not, or are beside complex numbers. */
 static const char *longer_float(const ip_val *items, int n)
 {
     double most = 0, holds = INFINITY; /* whole numbers up to there */

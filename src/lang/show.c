@@ -22,21 +22,27 @@ static void show_float(ip_str *line, float value)
     ip_str_free(&text);
 }
 
-static void show_element(ip_str *line, imgpar_dtype dtype, const void *element)
+static void show_real(ip_str *line, imgpar_dtype dtype, const void *element)
 {
     switch (dtype) {
     case IMGPAR_U64: ip_str_printf(line, "%" PRIu64, *(const uint64_t *)element); break;
     case IMGPAR_I64: ip_str_printf(line, "%" PRId64, *(const int64_t *)element); break;
     case IMGPAR_F32: show_float(line, *(const float *)element); break;
     case IMGPAR_F16: show_float(line, (float)ip_load_number(dtype, element)); break;
-    case IMGPAR_COMPLEX64:
-        show_float(line, ((const float *)element)[0]);
-        if (isnan(((const float *)element)[1]) || !signbit(((const float *)element)[1])) ip_str_putc(line, '+');
-        show_float(line, ((const float *)element)[1]);
-        ip_str_putc(line, 'i');
-        break;
     default: ip_str_number(line, ip_load_number(dtype, element)); break;
     }
+}
+
+static void show_element(ip_str *line, imgpar_dtype dtype, const void *element)
+{
+    const imgpar_dtype part = ip_dtype_part(dtype);
+    show_real(line, part, element);
+    if (!ip_dtype_is_complex(dtype)) return;
+    const void *imaginary = (const char *)element + imgpar_dtype_size(part);
+    const double im = ip_load_number(part, imaginary);
+    if (isnan(im) || !signbit(im)) ip_str_putc(line, '+');
+    show_real(line, part, imaginary);
+    ip_str_putc(line, 'i');
 }
 
 /* Elements of the axes from axis on: rows in the language's own notation, [1 2; 3 4]; further axes in more brackets. */

@@ -29,8 +29,8 @@ static void of_fft(ip_adjoints *a, const ip_stage *s, ip_stage *own)
     const bool was_inverse = o.sizes[IP_FFT_IS_INVERSE] != 0;
     o.inputs[0] = own;
     o.sizes[IP_FFT_IS_INVERSE] = !was_inverse;
-    ip_stage *t = ip_stage_opaque(a->l->ir, &o, IMGPAR_F32, s->dims, a->l->node);
-    ip_expr *factor = ip_x_param(a->l->ir, IMGPAR_F32, was_inverse ? 1 / n : n, 0, 0x1p31);
+    ip_stage *t = ip_stage_opaque(a->l->ir, &o, s->dtype, s->dims, a->l->node);
+    ip_expr *factor = ip_x_param(a->l->ir, s->dtype, was_inverse ? 1 / n : n, 0, 0x1p31);
     ip_expr *x = binary(a, IP_X_MUL, ip_adjoint_here(a, t), factor);
     ip_adjoint_add(a, s->opaque->inputs[0],
                    ip_adjoint_stage(a, s->opaque->inputs[0]->dims, x, "adjoint of a transform"));

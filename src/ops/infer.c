@@ -212,18 +212,19 @@ static const imgpar_dtype meetings[IP_N_REAL_DTYPES][N_OPERANDS] = {
 /* Where two arrays' dtypes meet. */
 static imgpar_dtype meet(imgpar_dtype a, imgpar_dtype b)
 {
-    return a == IMGPAR_COMPLEX64 || b == IMGPAR_COMPLEX64 ? IMGPAR_COMPLEX64 : meetings[a][b];
+    const imgpar_dtype part = meetings[ip_dtype_part(a)][ip_dtype_part(b)];
+    return ip_dtype_is_complex(a) || ip_dtype_is_complex(b) ? ip_dtype_complex(part) : part;
 }
 
 /* What operators on one array compute in. */
 static imgpar_dtype promoted(imgpar_dtype dtype)
 {
-    return dtype == IMGPAR_COMPLEX64 ? dtype : meetings[dtype][WHOLE_LITERAL];
+    return ip_dtype_is_complex(dtype) ? dtype : meetings[dtype][WHOLE_LITERAL];
 }
 
 static imgpar_dtype with_literal(imgpar_dtype dtype, bool fractional)
 {
-    return dtype == IMGPAR_COMPLEX64 ? dtype : meetings[dtype][fractional ? FRACTION : WHOLE_LITERAL];
+    return ip_dtype_is_complex(dtype) ? dtype : meetings[dtype][fractional ? FRACTION : WHOLE_LITERAL];
 }
 
 static bool holds(imgpar_dtype dtype, double v)
@@ -234,7 +235,8 @@ static bool holds(imgpar_dtype dtype, double v)
 
 imgpar_dtype ip_list_dtype(const double *numbers, int n, imgpar_dtype beside)
 {
-    bool is_whole = true, is_held = beside != IMGPAR_COMPLEX64, is_short = true;
+    bool is_whole = true, is_held = true, is_short = true;
+    if (ip_dtype_is_complex(beside)) return ip_dtype_part(beside);
     for (int k = 0; k < n; k++) {
         is_whole = is_whole && numbers[k] == floor(numbers[k]) && fabs(numbers[k]) < 0x1p63;
         is_held = is_held && holds(beside, numbers[k]);
@@ -242,8 +244,8 @@ imgpar_dtype ip_list_dtype(const double *numbers, int n, imgpar_dtype beside)
     }
     if (is_whole && is_held) return beside;
     if (beside == IMGPAR_F32 || beside == IMGPAR_F64) return beside;
-    if (!is_whole) return with_literal(beside == IMGPAR_COMPLEX64 ? IMGPAR_F32 : beside, true);
-    if (beside == IMGPAR_F16 || beside == IMGPAR_COMPLEX64) return IMGPAR_F32;
+    if (!is_whole) return with_literal(beside, true);
+    if (beside == IMGPAR_F16) return IMGPAR_F32;
     return is_short ? IMGPAR_I32 : IMGPAR_I64;
 }
 
@@ -461,7 +463,7 @@ static imgpar_dtype chosen_dtype(const imgpar_array *bending, imgpar_dtype other
     double v = 0;
     bool fractional, is_literal = ip_array_is_number(bending, &v, NULL);
     ip_array_bends(bending, &fractional);
-    if (other == IMGPAR_COMPLEX64 || is_float(other)) return other;
+    if (is_float(other)) return other;
     if (fractional) return with_literal(other, true);
     double lo = is_literal ? v : bending->range.lo, hi = is_literal ? v : bending->range.hi;
     if (lo >= ip_dtype(other)->minimum && hi <= ip_dtype(other)->maximum) return other;

@@ -6,6 +6,8 @@
 #include "ops/sort.h"
 #include "ops/view.h"
 
+#include "base/dtype.h"
+
 /* Axis k of a shape of n leading axes, counted from their end; 1 beyond them. */
 static int64_t leading(const ip_type *type, int k)
 {
@@ -99,13 +101,15 @@ int ip_fft_axes(const imgpar_array *node, int axes[2])
 
 static imgpar_status check_length(const imgpar_array *node, int axis, ip_error *err)
 {
+    const int64_t most = ip_fft_most(node->type.dtype), longest = most * most;
     int64_t n = node->type.shape[axis], longer = n, n1, n2;
-    if (n == 0 || ip_fft_split(n, &n1, &n2)) return IMGPAR_OK;
-    while (longer < 2 * n && longer <= (int64_t)IP_FFT_MAX * IP_FFT_MAX && !ip_fft_split(longer, &n1, &n2))
+    if (n == 0 || ip_fft_split(n, most, &n1, &n2)) return IMGPAR_OK;
+    while (longer < 2 * n && longer <= longest && !ip_fft_split(longer, most, &n1, &n2))
         longer++;
-    if (longer >= 2 * n || longer > (int64_t)IP_FFT_MAX * IP_FFT_MAX)
-        return ip_fail(err, IMGPAR_E_LIMIT, "%s: axis %d has %lld elements; up to %d are transformed",
-                       node->op->info.name, axis, (long long)n, IP_FFT_MAX * IP_FFT_MAX);
+    if (longer >= 2 * n || longer > longest)
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: axis %d has %lld elements; up to %lld are transformed%s",
+                       node->op->info.name, axis, (long long)n, (long long)longest,
+                       most < IP_FFT_MAX ? " in f64, 4194304 in f32" : "");
     return ip_fail(err, IMGPAR_E_UNSUPPORTED,
                    "%s: axis %d has %lld elements; only products of 2, 3, 5 and 7 are transformed, such as %lld",
                    node->op->info.name, axis, (long long)n, (long long)longer);
@@ -124,9 +128,9 @@ imgpar_status ip_infer_fft(imgpar_array *node, ip_error *err)
     if (axes[0] < 0 || axes[0] >= a->rank)
         return ip_no_axis(node->op->info.name, ip_param_number(node, "axis"), a, err);
     node->type = *a;
-    node->type.dtype = IMGPAR_COMPLEX64;
+    node->type.dtype = ip_dtype_complex(ip_dtype_part(a->dtype));
     node->type.space = IMGPAR_SPACE_DATA;
-    node->range = ip_range_of(IMGPAR_COMPLEX64);
+    node->range = ip_range_of(node->type.dtype);
     if (ip_type_count(a) > INT32_MAX)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: more than 2147483647 elements", node->op->info.name);
     imgpar_status st = check_length(node, axes[0], err);

@@ -14,7 +14,7 @@ static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
 
 imgpar_dtype ip_sum_dtype(imgpar_dtype dtype)
 {
-    if (is_float(dtype)) return dtype == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32;
+    if (is_float(dtype)) return ip_dtype_part(dtype) == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32;
     return ip_dtype(dtype)->is_signed ? IMGPAR_I64 : IMGPAR_U64;
 }
 

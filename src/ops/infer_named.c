@@ -19,7 +19,7 @@ bool ip_is_wide_integer(imgpar_dtype dtype) { return dtype == IMGPAR_U64 || dtyp
 imgpar_dtype ip_float_for(imgpar_dtype a)
 {
     const ip_dtype_facts *facts = ip_dtype(a);
-    return a == IMGPAR_F64 || (!facts->is_float && facts->size_bytes >= 4) ? IMGPAR_F64 : IMGPAR_F32;
+    return ip_dtype_part(a) == IMGPAR_F64 || (!facts->is_float && facts->size_bytes >= 4) ? IMGPAR_F64 : IMGPAR_F32;
 }
 
 imgpar_dtype ip_float_for_inputs(const imgpar_array *node)

@@ -16,10 +16,7 @@
 #include <string.h>
 
 /* The dtype of an element, or of a part of it, in expressions. */
-static imgpar_dtype loaded_dtype(imgpar_dtype dtype)
-{
-    return dtype == IMGPAR_F16 || dtype == IMGPAR_COMPLEX64 ? IMGPAR_F32 : dtype;
-}
+static imgpar_dtype loaded_dtype(imgpar_dtype dtype) { return dtype == IMGPAR_F16 ? IMGPAR_F32 : ip_dtype_part(dtype); }
 
 /* ---- coordinates and reading --------------------------------------------------------- */
 
@@ -249,7 +246,7 @@ ip_stage *ip_lower_map(ip_lower *l, ip_expr *value)
 {
     imgpar_dtype dtype = l->dtype;
     value = ip_lower_convert(l, dtype, value);
-    if (dtype == IMGPAR_COMPLEX64) return ip_complex_map(l, (ip_complex){ .re = value });
+    if (ip_dtype_is_complex(dtype)) return ip_complex_map(l, (ip_complex){ .re = value });
     return ip_lower_stage_sized(l, l->dims, dtype, value, NULL);
 }
 

@@ -45,7 +45,7 @@ ip_expr *ip_lower_read(ip_lower *l, ip_stage *stage, ip_expr *dz, ip_expr *dy, i
 ip_expr *ip_lower_i32(ip_lower *l, int64_t value);
 /* A number parameter as an expression of dtype: a kernel argument, or a load when an array was given for it. */
 ip_expr *ip_lower_number(ip_lower *l, const char *param, imgpar_dtype dtype);
-/* value converted to l->dtype by saturating, to nearest even, as a stage of the node's shape; of complex64
+/* value converted to l->dtype by saturating, to nearest even, as a stage of the node's shape; of complex
  * it is the real part. */
 ip_stage *ip_lower_map(ip_lower *l, ip_expr *value);
 /* An intermediate stage of the node's shape with the dtype of value (which is never f16), noted for readers. */

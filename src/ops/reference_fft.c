@@ -3,6 +3,7 @@
 #include "ops/fft.h"
 
 #include "base/alloc.h"
+#include "base/dtype.h"
 
 #include <math.h>
 
@@ -49,12 +50,18 @@ static void transform_line(const transform *t, int64_t n, const number *in, int6
     }
 }
 
+static number load(imgpar_dtype dtype, const char *at, size_t size)
+{
+    return (number){ ip_load_number(dtype, at), ip_load_number(dtype, at + size) };
+}
+
 imgpar_status ip_fft_compute(const ip_opaque *o, const void *const *in, void *out, ip_opaque_ask ask, void *user)
 {
     const int64_t n = o->sizes[IP_FFT_N], inner = o->sizes[IP_FFT_INNER], lines = o->sizes[IP_FFT_OUTER] * inner;
     const double sign = o->sizes[IP_FFT_IS_INVERSE] ? -1 : 1, factor = o->sizes[IP_FFT_IS_INVERSE] ? 1 / (double)n : 1;
-    const float(*from)[2] = in[0];
-    float(*to)[2] = out;
+    const size_t size = ip_dtype(o->dtype)->size_bytes;
+    const char *from = in[0];
+    char *to = out;
     number *roots = ip_alloc_array((size_t)n, sizeof *roots), *x = ip_alloc_array((size_t)n, sizeof *x);
     number *y = ip_alloc_array((size_t)n, sizeof *y);
     imgpar_status st = roots && x && y ? IMGPAR_OK : IMGPAR_E_HOST_MEMORY;
@@ -64,11 +71,12 @@ imgpar_status ip_fft_compute(const ip_opaque *o, const void *const *in, void *ou
     for (int64_t line = 0; !st && line < lines; line++) {
         int64_t first = line / inner * n * inner + line % inner;
         for (int64_t k = 0; k < n; k++)
-            x[k] = (number){ (double)from[first + k * inner][0], (double)from[first + k * inner][1] };
+            x[k] = load(o->dtype, from + 2 * size * (size_t)(first + k * inner), size);
         transform_line(&(transform){ n, roots }, n, x, 1, y);
         for (int64_t k = 0; k < n; k++) {
-            to[first + k * inner][0] = (float)(y[k].re * factor);
-            to[first + k * inner][1] = (float)(y[k].im * factor);
+            char *at = to + 2 * size * (size_t)(first + k * inner);
+            ip_store_number(o->dtype, at, y[k].re * factor);
+            ip_store_number(o->dtype, at + size, y[k].im * factor);
         }
         st = ask(user);
     }

@@ -66,7 +66,7 @@
 #define EXTENT_MAX 2147483647
 #define MATRIX(name, rule, help) PARAM(name, "matrix", NULL, rule, -INFINITY, INFINITY, "", help, 1, 0)
 #define DTYPES "u8|i8|u16|i16|u32|i32|u64|i64|f16|f32|f64|bool" /* in the order of imgpar_dtype */
-#define DTYPES_AND_COMPLEX DTYPES "|complex64"
+#define DTYPES_AND_COMPLEX DTYPES "|complex64|complex128"
 #define BORDER                                                                                    \
     CHOICE("border", "replicate", "replicate|reflect|reflect101|wrap|constant|checked|unchecked", \
            "what is read beyond the edges; checked: an error, unchecked: nothing is, as you promise")

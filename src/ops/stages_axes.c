@@ -152,7 +152,7 @@ static ip_expr *complex_input_at(folding *f, ip_expr *const at[4])
         if (ip_param_number(l->node, "kind") != IP_NORM_L2) return ip_complex_length(l, z);
         return binary(l, IP_X_ADD, binary(l, IP_X_MUL, z.re, z.re), binary(l, IP_X_MUL, z.im, z.im));
     }
-    ip_expr *zero = ip_x_number(l->ir, IMGPAR_F32, 0); /* all and any */
+    ip_expr *zero = ip_x_number(l->ir, z.re->dtype, 0); /* all and any */
     return ip_x_cast(l->ir, IMGPAR_U8,
                      binary(l, IP_X_OR, binary(l, IP_X_NE, z.re, zero), binary(l, IP_X_NE, z.im, zero)));
 }
@@ -640,7 +640,7 @@ static ip_complex factor_at(folding *f, ip_expr *const at[4], ip_expr *inside)
     ip_ir *ir = f->l->ir;
     ip_complex z = pair_at(f, at);
     if (!inside) return z;
-    ip_expr *one = ip_x_number(ir, IMGPAR_F32, 1), *zero = ip_x_number(ir, IMGPAR_F32, 0);
+    ip_expr *one = ip_x_number(ir, z.re->dtype, 1), *zero = ip_x_number(ir, z.re->dtype, 0);
     return (ip_complex){ ip_x_select(ir, inside, z.re, one), ip_x_select(ir, inside, z.im, zero) };
 }
 
@@ -676,7 +676,7 @@ static ip_stage *product_level(folding *f, int dim, const int64_t dims[4], const
     ip_expr *is_real = binary(l, IP_X_EQ, binary(l, IP_X_MOD, at[3], two), ip_lower_i32(l, 0));
     at[3] = binary(l, IP_X_IDIV, at[3], two);
     ip_complex z = product_along(f, dim, dims[dim], at);
-    return ip_lower_stage_sized(l, stored, IMGPAR_F32, ip_x_select(l->ir, is_real, z.re, z.im),
+    return ip_lower_stage_sized(l, stored, z.re->dtype, ip_x_select(l->ir, is_real, z.re, z.im),
                                 "some elements of a fold");
 }
 
@@ -684,7 +684,8 @@ static ip_stage *product_of_pairs(folding *f, ip_expr *const at[4])
 {
     int64_t dims[4], next[4];
     int dim;
-    if (has_no_elements(f)) return ip_complex_map(f->l, (ip_complex){ .re = ip_x_number(f->l->ir, IMGPAR_F32, 1) });
+    const imgpar_dtype part = ip_dtype_part(f->l->node->type.dtype);
+    if (has_no_elements(f)) return ip_complex_map(f->l, (ip_complex){ .re = ip_x_number(f->l->ir, part, 1) });
     memcpy(dims, f->extents, sizeof dims);
     while ((dim = next_dim(f, dims)) >= 0) {
         memcpy(next, dims, sizeof next);

@@ -4,12 +4,16 @@
 #include "ops/complex.h"
 #include "ops/families.h"
 
+#include "base/dtype.h"
+
 #include <math.h>
 
 /* ---- parts ------------------------------------------------------------------------------ */
 
 static ip_expr *binary(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, op, a, b); }
-static ip_expr *zero(ip_lower *l) { return ip_x_number(l->ir, IMGPAR_F32, 0); }
+/* A number of x's dtype. */
+static ip_expr *number_like(ip_lower *l, const ip_expr *x, double v) { return ip_x_number(l->ir, x->dtype, v); }
+static ip_expr *zero_like(ip_lower *l, const ip_expr *x) { return number_like(l, x, 0); }
 
 ip_expr *ip_complex_part(ip_lower *l)
 {
@@ -19,10 +23,27 @@ ip_expr *ip_complex_part(ip_lower *l)
 ip_expr *ip_complex_choose(ip_lower *l, ip_complex z)
 {
     ip_expr *is_real = binary(l, IP_X_EQ, ip_complex_part(l), ip_lower_i32(l, 0));
-    return ip_x_select(l->ir, is_real, z.re, z.im ? z.im : zero(l));
+    return ip_x_select(l->ir, is_real, z.re, z.im ? z.im : zero_like(l, z.re));
 }
 
-/* A part of input k, which is complex64, at the same place. */
+/* The float that parts of all operands meet in, as ops/types.def has it: f64 where one is of f64. What bends does not
+ * count. */
+static imgpar_dtype operands_part(const imgpar_array *node)
+{
+    bool is_wide = false;
+    for (int k = 0; k < node->op->info.n_inputs; k++)
+        is_wide = is_wide ||
+                  (!ip_array_bends(node->inputs[k], NULL) && ip_dtype_part(node->inputs[k]->type.dtype) == IMGPAR_F64);
+    return is_wide ? IMGPAR_F64 : IMGPAR_F32;
+}
+
+/* That of the parts with which the node computes. */
+static imgpar_dtype part_dtype(const imgpar_array *node)
+{
+    return ip_type_is_complex(&node->type) ? ip_dtype_part(node->type.dtype) : operands_part(node);
+}
+
+/* A part of input k, which is complex, at the same place. */
 static ip_expr *part_in(ip_lower *l, int k, int part)
 {
     ip_expr *index[4];
@@ -31,7 +52,7 @@ static ip_expr *part_in(ip_lower *l, int k, int part)
     ip_lower_place(l, k, index);
     ip_expr *number = dims[3] == 1 ? ip_lower_i32(l, 0) : index[3];
     index[3] = binary(l, IP_X_ADD, binary(l, IP_X_MUL, number, ip_lower_i32(l, 2)), ip_lower_i32(l, part));
-    return ip_x_load(l->ir, l->in[k], index, IP_BORDER_NONE, NULL);
+    return ip_lower_convert(l, part_dtype(l->node), ip_x_load(l->ir, l->in[k], index, IP_BORDER_NONE, NULL));
 }
 
 ip_complex ip_complex_in(ip_lower *l, int k)
@@ -39,8 +60,9 @@ ip_complex ip_complex_in(ip_lower *l, int k)
     const imgpar_array *in = l->node->inputs[k];
     double v;
     if (ip_type_is_complex(&in->type)) return (ip_complex){ part_in(l, k, 0), part_in(l, k, 1) };
-    if (ip_array_is_number(in, &v, NULL)) return (ip_complex){ .re = ip_lower_literal(l, IMGPAR_F32, v) };
-    return (ip_complex){ .re = ip_lower_convert(l, IMGPAR_F32, ip_lower_value(l, k)) };
+    const imgpar_dtype dtype = part_dtype(l->node);
+    if (ip_array_is_number(in, &v, NULL)) return (ip_complex){ .re = ip_lower_literal(l, dtype, v) };
+    return (ip_complex){ .re = ip_lower_convert(l, dtype, ip_lower_value(l, k)) };
 }
 
 ip_stage *ip_complex_map_part(ip_lower *l, ip_expr *part)
@@ -96,7 +118,7 @@ static ip_expr *leans(ip_lower *l, ip_complex z)
 static ip_complex divided(ip_lower *l, ip_complex a, ip_complex b)
 {
     if (!b.im) return (ip_complex){ quotient(l, a.re, b.re), quotient(l, a.im, b.re) };
-    if (!a.im) a.im = zero(l);
+    if (!a.im) a.im = zero_like(l, a.re);
     ip_expr *turned = leans(l, b);
     ip_expr *large = choose(l, turned, b.im, b.re), *small = choose(l, turned, b.re, b.im);
     ip_expr *first = choose(l, turned, a.im, a.re), *second = choose(l, turned, a.re, a.im);
@@ -110,7 +132,7 @@ static ip_complex divided(ip_lower *l, ip_complex a, ip_complex b)
 static ip_complex whole_power(ip_lower *l, ip_complex a, int n)
 {
     int bit = 1;
-    if (n == 0) return (ip_complex){ .re = ip_x_number(l->ir, IMGPAR_F32, 1) };
+    if (n == 0) return (ip_complex){ .re = number_like(l, a.re, 1) };
     while (bit * 2 <= n)
         bit *= 2;
     ip_complex r = a;
@@ -146,7 +168,7 @@ static ip_complex real_part(ip_lower *l, ip_complex a, ip_complex b)
 static ip_complex imaginary_part(ip_lower *l, ip_complex a, ip_complex b)
 {
     (void)b;
-    return (ip_complex){ .re = a.im ? a.im : zero(l) };
+    return (ip_complex){ .re = a.im ? a.im : zero_like(l, a.re) };
 }
 
 static ip_complex joined(ip_lower *l, ip_complex re, ip_complex im)
@@ -159,11 +181,11 @@ static ip_complex joined(ip_lower *l, ip_complex re, ip_complex im)
 ip_expr *ip_complex_length(ip_lower *l, ip_complex a)
 {
     if (!a.im) return magnitude_of(l, a.re);
-    ip_expr *one = ip_x_number(l->ir, IMGPAR_F32, 1), *infinite = ip_x_number(l->ir, IMGPAR_F32, INFINITY);
+    ip_expr *one = number_like(l, a.re, 1), *infinite = number_like(l, a.re, INFINITY);
     ip_expr *turned = leans(l, a), *re = magnitude_of(l, a.re), *im = magnitude_of(l, a.im);
     ip_expr *m = choose(l, turned, im, re), *r = quotient(l, choose(l, turned, re, im), m);
     ip_expr *longer = mul(l, m, ip_x_unary(l->ir, IP_X_SQRT, ip_x_fma(l->ir, r, r, one)));
-    ip_expr *is_plain = binary(l, IP_X_AND, binary(l, IP_X_NE, m, zero(l)), binary(l, IP_X_NE, m, infinite));
+    ip_expr *is_plain = binary(l, IP_X_AND, binary(l, IP_X_NE, m, zero_like(l, m)), binary(l, IP_X_NE, m, infinite));
     return choose(l, is_plain, longer, m);
 }
 
@@ -176,7 +198,7 @@ static ip_complex magnitude(ip_lower *l, ip_complex a, ip_complex b)
 static ip_complex angle(ip_lower *l, ip_complex a, ip_complex b)
 {
     (void)b;
-    return (ip_complex){ .re = binary(l, IP_X_ATAN2, a.im ? a.im : zero(l), a.re) };
+    return (ip_complex){ .re = binary(l, IP_X_ATAN2, a.im ? a.im : zero_like(l, a.re), a.re) };
 }
 
 static ip_complex logarithm(ip_lower *l, ip_complex a, ip_complex b)
@@ -190,20 +212,20 @@ static ip_complex power(ip_lower *l, ip_complex a, ip_complex b)
     int n = ip_function_small_power(l->node);
     if (n >= 0) return whole_power(l, a, n);
     ip_complex z = exponential(l, ip_complex_product(l, b, logarithm(l, a, b)), b);
-    ip_expr *is_0 =
-        binary(l, IP_X_AND, binary(l, IP_X_EQ, ip_complex_length(l, a), zero(l)), binary(l, IP_X_LT, zero(l), b.re));
-    return (ip_complex){ choose(l, is_0, zero(l), z.re), choose(l, is_0, zero(l), z.im) };
+    ip_expr *zero = zero_like(l, a.re), *is_right = binary(l, IP_X_LT, zero, b.re);
+    ip_expr *is_0 = binary(l, IP_X_AND, binary(l, IP_X_EQ, ip_complex_length(l, a), zero), is_right);
+    return (ip_complex){ choose(l, is_0, zero, z.re), choose(l, is_0, zero, z.im) };
 }
 
 /* The root with a real part that is not negative: of the part that is added to |a|, and from it the other one. */
 static ip_complex root(ip_lower *l, ip_complex a, ip_complex b)
 {
     (void)b;
-    ip_expr *half = ip_x_number(l->ir, IMGPAR_F32, 0.5);
+    ip_expr *half = number_like(l, a.re, 0.5), *zero = zero_like(l, a.re);
     ip_expr *t = ip_x_unary(l->ir, IP_X_SQRT,
                             ip_x_fma(l->ir, half, magnitude_of(l, a.re), mul(l, half, ip_complex_length(l, a))));
-    ip_expr *other = choose(l, binary(l, IP_X_EQ, t, zero(l)), zero(l), mul(l, half, quotient(l, a.im, t)));
-    ip_expr *is_right = binary(l, IP_X_LE, zero(l), a.re), *is_below = binary(l, IP_X_LT, a.im, zero(l));
+    ip_expr *other = choose(l, binary(l, IP_X_EQ, t, zero), zero, mul(l, half, quotient(l, a.im, t)));
+    ip_expr *is_right = binary(l, IP_X_LE, zero, a.re), *is_below = binary(l, IP_X_LT, a.im, zero);
     return (ip_complex){ choose(l, is_right, t, magnitude_of(l, other)),
                          choose(l, is_right, other, choose(l, is_below, negative(l, t), t)) };
 }
@@ -227,7 +249,7 @@ static ip_complex cosine(ip_lower *l, ip_complex a, ip_complex b)
 static ip_complex equal(ip_lower *l, ip_complex a, ip_complex b)
 {
     ip_expr *re = binary(l, IP_X_EQ, a.re, b.re);
-    ip_expr *im = binary(l, IP_X_EQ, a.im ? a.im : zero(l), b.im ? b.im : zero(l));
+    ip_expr *zero = zero_like(l, a.re), *im = binary(l, IP_X_EQ, a.im ? a.im : zero, b.im ? b.im : zero);
     return (ip_complex){ .re = binary(l, IP_X_AND, re, im) };
 }
 
@@ -240,28 +262,28 @@ static ip_complex different(ip_lower *l, ip_complex a, ip_complex b)
 
 static const struct function {
     ip_complex (*value)(ip_lower *l, ip_complex a, ip_complex b); /* NULL: its row takes none */
-    imgpar_dtype dtype;
-    bool is_always; /* of real operands too */
+    enum { NUMBER, PART, CONDITION } result;                      /* a complex number, a real one, or a bool */
+    bool is_always;                                               /* of real operands too */
 } functions[IP_N_FUNCTIONS] = {
-    [IP_FN_ADD] = { sum, IMGPAR_COMPLEX64, false },
-    [IP_FN_SUB] = { difference, IMGPAR_COMPLEX64, false },
-    [IP_FN_MUL] = { ip_complex_product, IMGPAR_COMPLEX64, false },
-    [IP_FN_DIV] = { divided, IMGPAR_COMPLEX64, false },
-    [IP_FN_POW] = { power, IMGPAR_COMPLEX64, false },
-    [IP_FN_NEG] = { negated, IMGPAR_COMPLEX64, false },
-    [IP_FN_EXP] = { exponential, IMGPAR_COMPLEX64, false },
-    [IP_FN_LOG] = { logarithm, IMGPAR_COMPLEX64, false },
-    [IP_FN_SQRT] = { root, IMGPAR_COMPLEX64, false },
-    [IP_FN_SIN] = { sine, IMGPAR_COMPLEX64, false },
-    [IP_FN_COS] = { cosine, IMGPAR_COMPLEX64, false },
-    [IP_FN_ABS] = { magnitude, IMGPAR_F32, false },
-    [IP_FN_EQ] = { equal, IMGPAR_BOOL, false },
-    [IP_FN_NE] = { different, IMGPAR_BOOL, false },
-    [IP_FN_COMPLEX] = { joined, IMGPAR_COMPLEX64, true },
-    [IP_FN_CONJ] = { conjugated, IMGPAR_COMPLEX64, true },
-    [IP_FN_REAL] = { real_part, IMGPAR_F32, true },
-    [IP_FN_IMAG] = { imaginary_part, IMGPAR_F32, true },
-    [IP_FN_ARG] = { angle, IMGPAR_F32, true },
+    [IP_FN_ADD] = { sum, NUMBER, false },
+    [IP_FN_SUB] = { difference, NUMBER, false },
+    [IP_FN_MUL] = { ip_complex_product, NUMBER, false },
+    [IP_FN_DIV] = { divided, NUMBER, false },
+    [IP_FN_POW] = { power, NUMBER, false },
+    [IP_FN_NEG] = { negated, NUMBER, false },
+    [IP_FN_EXP] = { exponential, NUMBER, false },
+    [IP_FN_LOG] = { logarithm, NUMBER, false },
+    [IP_FN_SQRT] = { root, NUMBER, false },
+    [IP_FN_SIN] = { sine, NUMBER, false },
+    [IP_FN_COS] = { cosine, NUMBER, false },
+    [IP_FN_ABS] = { magnitude, PART, false },
+    [IP_FN_EQ] = { equal, CONDITION, false },
+    [IP_FN_NE] = { different, CONDITION, false },
+    [IP_FN_COMPLEX] = { joined, NUMBER, true },
+    [IP_FN_CONJ] = { conjugated, NUMBER, true },
+    [IP_FN_REAL] = { real_part, PART, true },
+    [IP_FN_IMAG] = { imaginary_part, PART, true },
+    [IP_FN_ARG] = { angle, PART, true },
 };
 
 bool ip_complex_has_input(const imgpar_array *node)
@@ -281,15 +303,16 @@ imgpar_status ip_complex_refuse(const imgpar_array *node, int k, ip_error *err)
 {
     const imgpar_op_info *info = &node->op->info;
     const char *name = k < info->n_inputs ? info->input_names[k] : "a parameter";
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is complex64; it must be real, as abs(), real() and imag() of it are",
-                   ip_op_label(node->op), name);
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be real, as abs(), real() and imag() of it are",
+                   ip_op_label(node->op), name, ip_dtype(node->inputs[k]->type.dtype)->name);
 }
 
 void ip_complex_infer(imgpar_array *node)
 {
     const struct function *f = &functions[node->op->variant];
-    node->type.dtype = f->dtype;
-    node->range = ip_range_of(f->dtype);
+    const imgpar_dtype part = operands_part(node);
+    node->type.dtype = f->result == NUMBER ? ip_dtype_complex(part) : f->result == PART ? part : IMGPAR_BOOL;
+    node->range = ip_range_of(node->type.dtype);
 }
 
 ip_stage *ip_complex_stage(ip_lower *l)

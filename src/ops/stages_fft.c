@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fourier transforms as opaque stages, one for each axis: lines of complex numbers that lie anywhere in the array
- * (shaders/fft.cl), so nothing is permuted before or after. Lines of more than IP_FFT_MAX elements take two passes.
+ * (shaders/fft.cl), so nothing is permuted before or after. Lines of more than ip_fft_most() elements take two passes.
  */
 #include "ops/complex.h"
 #include "ops/fft.h"
 
+#include "base/dtype.h"
 #include "base/integers.h"
 
 #include <string.h>
@@ -31,7 +32,9 @@ static int passes_of(int64_t n)
     return n == 1 ? packed : 0;
 }
 
-bool ip_fft_split(int64_t n, int64_t *n1, int64_t *n2)
+int64_t ip_fft_most(imgpar_dtype dtype) { return dtype == IMGPAR_COMPLEX128 ? IP_FFT_MAX_F64 : IP_FFT_MAX; }
+
+bool ip_fft_split(int64_t n, int64_t most, int64_t *n1, int64_t *n2)
 {
     int64_t rest = n;
     static const int primes[] = { 7, 5, 3, 2 };
@@ -42,12 +45,12 @@ bool ip_fft_split(int64_t n, int64_t *n1, int64_t *n2)
     if (rest != 1) return false;
     *n1 = n;
     *n2 = 1;
-    if (n <= IP_FFT_MAX) return true;
+    if (n <= most) return true;
     /* The divisor nearest to a square: the largest n2 with n2^2 <= n. */
-    for (int64_t k = 2; k * k <= n && k <= IP_FFT_MAX; k++)
+    for (int64_t k = 2; k * k <= n && k <= most; k++)
         if (n % k == 0) *n2 = k;
     *n1 = n / *n2;
-    return *n1 <= IP_FFT_MAX;
+    return *n1 <= most;
 }
 
 /* ---- access ------------------------------------------------------------------------------------ */
@@ -76,6 +79,8 @@ typedef struct division {
     int64_t before;       /* numbers that the input's buffer holds before the first one */
 } division;
 
+static int64_t part_bytes(const ip_opaque_call *call) { return ip_dtype(call->opaque->dtype)->size_bytes; }
+
 static division divide(const ip_opaque_call *call)
 {
     const int64_t *s = call->opaque->sizes;
@@ -84,7 +89,7 @@ static division divide(const ip_opaque_call *call)
     d.n1 = d.n / d.n2;
     if (per_y) d.outer = (call->result.y1 - call->result.y0) * per_y;
     if (per_y) d.before = (call->result.y0 - call->in[0].y0) * per_y * d.n * d.inner;
-    d.lanes = !call->device.is_cpu ? 1 : vector >= 64 ? 16 : vector >= 32 ? 8 : 4;
+    d.lanes = call->device.is_cpu ? (vector >= 64 ? 64 : vector >= 32 ? 32 : 16) / part_bytes(call) : 1;
     d.items = (int64_t)call->device.compute_units * CPU_ITEMS;
     return d;
 }
@@ -96,12 +101,12 @@ static int64_t table_size(const division *d)
 
 static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH])
 {
-    enum { COMPLEX = 2 * sizeof(float) };
     division d = divide(call);
-    bytes[TABLE - IP_BUFFER_SCRATCH] = (uint64_t)table_size(&d) * COMPLEX;
+    const uint64_t number = 2 * (uint64_t)part_bytes(call);
+    bytes[TABLE - IP_BUFFER_SCRATCH] = (uint64_t)table_size(&d) * number;
     if (call->device.is_cpu)
-        bytes[WORK - IP_BUFFER_SCRATCH] = (uint64_t)(d.items * d.lanes * (d.n1 > d.n2 ? d.n1 : d.n2)) * 2 * COMPLEX;
-    if (d.n2 > 1) bytes[BETWEEN - IP_BUFFER_SCRATCH] = (uint64_t)(d.outer * d.n * d.inner) * COMPLEX;
+        bytes[WORK - IP_BUFFER_SCRATCH] = (uint64_t)(d.items * d.lanes * (d.n1 > d.n2 ? d.n1 : d.n2)) * 2 * number;
+    if (d.n2 > 1) bytes[BETWEEN - IP_BUFFER_SCRATCH] = (uint64_t)(d.outer * d.n * d.inner) * number;
 }
 
 static void set_items(const ip_opaque_call *call, int64_t items, ip_opaque_launch *out)
@@ -152,6 +157,18 @@ static void rows_of(const division *d, int *p)
     p[15] = (int)d->n1;
 }
 
+/* What results are multiplied by, as bits of the parts' dtype. */
+static void set_factor(const ip_opaque_call *call, double factor, int *p)
+{
+    const float rounded = (float)factor;
+    if (call->opaque->dtype == IMGPAR_F32) {
+        memcpy(&p[13], &rounded, sizeof rounded);
+        return;
+    }
+    memcpy(&p[13], &factor, sizeof *p);
+    memcpy(&p[21], (const char *)&factor + sizeof *p, sizeof *p);
+}
+
 /* Launch `part` of the first pass or of the second one; false: there are fewer. Work-items of different launches share
  * their scratch memory. */
 static bool lines_step(const ip_opaque_call *call, const division *d, bool is_first, int64_t part,
@@ -164,7 +181,6 @@ static bool lines_step(const ip_opaque_call *call, const division *d, bool is_fi
         columns_of(d, p);
     else
         rows_of(d, p);
-    float factor = is_inverse && is_last ? (float)(1.0 / (double)d->n) : 1;
     int64_t batches = ip_ceil_div(p[1], d->lanes), most = ip_ceil_div(CPU_NUMBERS, d->lanes * p[2]);
     int64_t each = !cpu ? 1 : ip_min(ip_ceil_div(batches, d->items), most),
             first = cpu ? part * each * d->items : part * batches;
@@ -174,10 +190,10 @@ static bool lines_step(const ip_opaque_call *call, const division *d, bool is_fi
     if (cpu && p[3] > d->items) p[3] = (int)d->items;
     p[20] = (int)first;
     p[12] = is_inverse ? is_first + 2 * is_last : 0;
-    memcpy(&p[13], &factor, sizeof factor);
+    set_factor(call, is_inverse && is_last ? 1.0 / (double)d->n : 1, p);
     p[14] = passes_of(p[2]);
     out->kernel = "ft_lines";
-    out->n_params = 21;
+    out->n_params = 22;
     const int buffers[] = { is_first ? SOURCE : BETWEEN, is_last ? RESULT : BETWEEN, TABLE, WORK };
     out->n_buffers = call->device.is_cpu ? 4 : 3;
     memcpy(out->buffers, buffers, sizeof buffers);
@@ -218,20 +234,21 @@ static ip_stage *transformed(ip_lower *l, ip_stage *in, int axis)
 {
     const ip_type *type = &l->node->type;
     int64_t n1 = 1, n2 = 1, dims[4];
+    const imgpar_dtype dtype = ip_type_storage(type, dims);
     ip_opaque o = { .kind = &kind,
-                    .defines = "",
-                    .dtype = IMGPAR_F32,
+                    .defines = dtype == IMGPAR_F64 ? "#define FT_DOUBLE\n" : "",
+                    .uses_f64 = dtype == IMGPAR_F64,
+                    .dtype = dtype,
                     .n_inputs = 1,
                     .inputs = { in },
                     .sizes = { 1, type->shape[axis], 1, l->node->op->variant % 2 } };
     for (int k = 0; k < type->rank; k++)
         if (k != axis) o.sizes[k < axis ? IP_FFT_OUTER : IP_FFT_INNER] *= type->shape[k];
-    ip_fft_split(type->shape[axis], &n1, &n2);
-    ip_type_storage(type, dims);
+    ip_fft_split(type->shape[axis], ip_fft_most(type->dtype), &n1, &n2);
     o.sizes[IP_FFT_FIRST] = n2;
     if (dims[0] == 1 && ip_type_axis_dim(type, axis) >= 2)
         o.sizes[IP_FFT_LINES_PER_Y] = o.sizes[IP_FFT_OUTER] / dims[1];
-    return ip_stage_opaque(l->ir, &o, IMGPAR_F32, dims, l->node);
+    return ip_stage_opaque(l->ir, &o, dtype, dims, l->node);
 }
 
 ip_stage *ip_stages_fft(ip_lower *l)

@@ -16,7 +16,10 @@ static ip_expr *u32(ip_lower *l, uint32_t v) { return ip_x_int(l->ir, IMGPAR_U32
 
 static ip_expr *number(ip_lower *l, const char *param) { return ip_lower_number(l, param, l->node->type.dtype); }
 
-static imgpar_dtype float_of(const ip_lower *l) { return l->node->type.dtype == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32; }
+static imgpar_dtype float_of(const ip_lower *l)
+{
+    return ip_dtype_part(l->node->type.dtype) == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32;
+}
 
 static ip_expr *free_param(ip_lower *l, imgpar_dtype dtype, double v)
 {
@@ -80,7 +83,7 @@ static ip_stage *numbers_table(ip_lower *l, imgpar_dtype dtype, const ip_param *
     const unsigned step = ip_dtype(held)->size_bytes;
     unsigned char *values = ip_ir_alloc(l->ir, (size_t)n, step);
     for (int k = 0; values && k < n; k++) {
-        unsigned char element[8];
+        unsigned char element[16];
         ip_store_number(dtype, element, p->numbers[k]);
         ip_store_number(held, values + (size_t)k * step, ip_load_number(dtype, element));
     }

@@ -329,8 +329,9 @@ ip_expr *ip_view_read_stage(ip_lower *l, ip_stage *in, const ip_type *type, ip_e
     ip_axes_index(l, type, at, index);
     if (is_complex) index[C] = part_index(l, index[C]);
     ip_expr *x = read_through(l, in, index);
-    if (is_complex || !ip_type_is_complex(&l->node->type)) return x;
-    return ip_complex_choose(l, (ip_complex){ .re = ip_lower_convert(l, IMGPAR_F32, x) });
+    if (!ip_type_is_complex(&l->node->type)) return x;
+    x = ip_lower_convert(l, ip_dtype_part(l->node->type.dtype), x);
+    return is_complex ? x : ip_complex_choose(l, (ip_complex){ .re = x });
 }
 
 ip_expr *ip_view_read(ip_lower *l, int k, ip_expr *const at[IP_MAX_AXES])

@@ -161,7 +161,7 @@ imgpar_status ip_white_meet(imgpar_array *node, bool *changed, ip_error *err)
         ip_arg args[] = { ip_arg_array(in),
                           { .name = "white", .kind = IP_ARG_NUMBER, .number = full },
                           { .name = "dtype", .kind = IP_ARG_TEXT, .text = ip_dtype(dtype)->name } };
-        imgpar_array *brought = dtype == IMGPAR_COMPLEX64 ? NULL : ip_build(node->ctx, ip_op_find("rescale"), args, 3);
+        imgpar_array *brought = ip_dtype_is_complex(dtype) ? NULL : ip_build(node->ctx, ip_op_find("rescale"), args, 3);
         if (!brought) continue;
         if (!brought->op) {
             ip_fail(err, imgpar_array_status(brought), "%s", imgpar_array_message(brought));
