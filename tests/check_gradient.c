@@ -281,7 +281,7 @@ static const struct without {
     { "hand-written kernels without an adjoint",
       " percentile_filter distance nearest_zero labels hough_lines hough_circles reconstruct geodesic harmonic inpaint "
       "seamless_clone canny " },
-    { "long loops", " watershed skeleton thin " },
+    { "long loops", " watershed skeleton thin palette quantize " },
     { "masks, numbers of places, and pictures that the host draws",
       " isin hit_or_miss find_trim convex_hull ahash dhash phash hamming plot " },
     { "NaN where there is nothing", " find_contours hull_points " },

@@ -747,6 +747,7 @@ START_TEST(every_written_row_is_tested)
         /* check_written_geometry */
         "extent pixelate swirl polar unpolar "
         /* check_written_photo */
+        "palette quantize "
         "clahe histogram_match curves duotone temperature color_balance local_contrast shadows_highlights dehaze "
         "inpaint seamless_clone richardson_lucy wiener "
         /* check_written_multiscale */

@@ -695,6 +695,82 @@ static const struct {
     { "shadows_highlights(fill(1, 1, 0))", "0" },
 };
 
+/* ---- few colours ------------------------------------------------------------------------------------------------- */
+
+enum { N_COLOURS = 5, N_STEPS = 3 };
+
+/* The square of the distance of a pixel from a colour. */
+static real square_from(const picture *a, int64_t k, const real *colour)
+{
+    real sum = 0;
+    for (int64_t c = 0; c < colours(a); c++)
+        sum += powl(a->v[k * a->c + c] - colour[c], 2);
+    return sum;
+}
+
+static int nearest_of(const picture *a, int64_t k, real table[][4])
+{
+    int best = 0;
+    for (int i = 1; i < N_COLOURS; i++)
+        if (square_from(a, k, table[i]) < square_from(a, k, table[best])) best = i;
+    return best;
+}
+
+/* Each colour becomes the mean of the pixels that it is nearest to, if there are any; count gets how many they are. */
+static void step_of_lloyd(const picture *a, real table[][4], int64_t count[], bool moves)
+{
+    real sums[N_COLOURS][4] = { { 0 } };
+    memset(count, 0, N_COLOURS * sizeof *count);
+    for (int64_t k = 0; k < a->h * a->w; k++) {
+        const int i = nearest_of(a, k, table);
+        count[i]++;
+        for (int64_t c = 0; c < colours(a); c++)
+            sums[i][c] += a->v[k * a->c + c];
+    }
+    for (int i = 0; moves && i < N_COLOURS; i++)
+        for (int64_t c = 0; count[i] > 0 && c < colours(a); c++)
+            table[i][c] = sums[i][c] / count[i];
+}
+
+START_TEST(few_colours_stand_for_all) /* _i: dtype and channels */
+{
+    picture a = photo(H, W, _i), table = picture_new(a.dtype, N_COLOURS, colours(&a), 1), few = picture_copy(&a);
+    real found[N_COLOURS][4] = { { 0 } };
+    int64_t count[N_COLOURS];
+    for (int i = 0; i < N_COLOURS; i++) {
+        int64_t farthest = 0;
+        real most = -1;
+        for (int64_t k = 0; k < a.h * a.w; k++) {
+            real least = (real)INFINITY;
+            for (int j = 0; j < i; j++)
+                least = fminl(least, square_from(&a, k, found[j]));
+            if (least > most) farthest = k, most = least;
+        }
+        memcpy(found[i], a.v + farthest * a.c, (size_t)colours(&a) * sizeof(real));
+    }
+    for (int step = 0; step < N_STEPS; step++)
+        step_of_lloyd(&a, found, count, true);
+    step_of_lloyd(&a, found, count, false);
+    for (int row = 0; row < N_COLOURS; row++) { /* that of most pixels first, of equals the first */
+        int best = 0;
+        for (int i = 1; i < N_COLOURS; i++)
+            if (count[i] > count[best]) best = i;
+        for (int64_t c = 0; c < colours(&a); c++)
+            table.v[row * colours(&a) + c] = rounded(a.dtype, found[best][c]);
+        count[best] = -1;
+    }
+    expect("palette($1, 5, steps=3)", (const picture *[]){ &a }, 1, &table, a_level(a.dtype));
+    for (int i = 0; i < N_COLOURS; i++)
+        memcpy(found[i], table.v + i * colours(&a), (size_t)colours(&a) * sizeof(real));
+    for (int64_t k = 0; k < a.h * a.w; k++)
+        memcpy(few.v + k * a.c, found[nearest_of(&a, k, found)], (size_t)colours(&a) * sizeof(real));
+    expect("quantize($1, reshape($2, [5, -1]))", (const picture *[]){ &a, &table }, 2, &few, 0);
+    picture_free(&a);
+    picture_free(&table);
+    picture_free(&few);
+}
+END_TEST
+
 START_TEST(small_arrays) { written_prints(small[_i].text, small[_i].as); }
 END_TEST
 
@@ -734,6 +810,7 @@ int main(void)
     tcase_add_loop_test(tc, holes_are_filled, 0, 4 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, steps_of_richardson_and_lucy, 0, 4 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, the_filter_of_wiener, 0, 4 * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, few_colours_stand_for_all, 0, 4 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, small_arrays, 0, (int)(sizeof small / sizeof *small));
     tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));
     return written_run("written_photo", tc);
