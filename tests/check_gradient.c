@@ -529,7 +529,7 @@ START_TEST(what_has_no_gradient_is_refused_by_name)
         { "v = $1 * 2\n(g, h) = grad(sum($1), ($1, v))\ng", "grad: the loss is not computed from a" },
         { "(g, h) = grad(sum($1), ($1, 3))\ng", "grad: a must be arrays, not a number" },
         { "m = $1 > 1\ngrad(sum(m), m)", "grad: a is bool; it must be of real numbers" },
-        { "w = complex($1, 1)\ngrad(sum(real(w)), w)", "grad: a is complex64; it must be real" },
+        { "w = complex($1, 1)\ngrad(sum(real(w)), w)", "grad: a is complex128; it must be real" },
         { "grad(all($1), $1)", "grad: loss is bool; it must be a real number" },
         { "grad(sum($1 > 1), $1)", "only through >, which does not change smoothly" },
         { "grad(sum(floor($1)), $1)", "only through floor, which does not change smoothly" },
