@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef double complex number;
 
@@ -344,6 +345,41 @@ START_TEST(rows_may_be_cut_by_a_memory_limit)
 }
 END_TEST
 
+/* The rows of a file are transformed as they are read, so that the buffer of a strip may begin with rows of the strips
+ * before. Lines of 4096 are split; row y is 1 at 37 y and else 0. */
+START_TEST(long_rows_of_a_file_are_transformed_as_they_are_read)
+{
+    enum { ROWS = 200, N = 4096, AT = 37 };
+    const shape s = { 2, { ROWS, N } };
+    float(*z)[2] = calloc((size_t)count_of(&s), sizeof *z);
+    char path[] = "/tmp/check_fft-XXXXXX.npy", result[] = "/tmp/check_fft-XXXXXX.npy";
+    ck_assert_int_eq(close(mkstemps(path, 4)) | close(mkstemps(result, 4)), 0);
+    for (int y = 0; y < ROWS; y++)
+        z[y * N + AT * y % N][0] = 1;
+    imgpar_array *a = array_of(&s, z);
+    ck_assert_int_eq(imgpar_save(a, path, NULL), IMGPAR_OK);
+    for (int i = 0; i < n_schedules; i++) {
+        imgpar_array *in = imgpar_open(ctx, path), *b = imgpar_fft(in, -1);
+        ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedules[i]), IMGPAR_OK);
+        ck_assert_msg(imgpar_save(b, result, NULL) == IMGPAR_OK, "%s", imgpar_array_message(b));
+        imgpar_array *saved = imgpar_open(ctx, result);
+        ck_assert_int_eq(imgpar_array_read(saved, z, (size_t)count_of(&s) * sizeof *z), IMGPAR_OK);
+        for (int64_t k = 0; k < count_of(&s); k++) {
+            const number want = cexp(-2 * I * acos(-1.0) * (double)(k / N * AT % N * (k % N) % N) / N);
+            ck_assert_msg(cabs(z[k][0] + I * z[k][1] - want) <= 1e-6, "%s: row %d, element %d is %g%+gi", schedules[i],
+                          (int)(k / N), (int)(k % N), (double)z[k][0], (double)z[k][1]);
+        }
+        imgpar_array_release(saved);
+        imgpar_array_release(b);
+        imgpar_array_release(in);
+    }
+    remove(path);
+    remove(result);
+    imgpar_array_release(a);
+    free(z);
+}
+END_TEST
+
 /* Somebody who waits is asked between launches, which are short whatever the size. */
 static int count_polls(void *user, double done)
 {
@@ -431,6 +467,7 @@ int main(void)
     tcase_add_test(c, every_transform_is_tested);
     tcase_add_test(c, doubles_are_transformed_in_double);
     tcase_add_test(c, rows_may_be_cut_by_a_memory_limit);
+    tcase_add_test(c, long_rows_of_a_file_are_transformed_as_they_are_read);
     tcase_add_test(c, large_transforms_are_polled);
     tcase_add_test(c, arrays_without_elements_stay_empty);
     tcase_add_test(c, what_cannot_be_transformed_is_refused);

@@ -130,6 +130,8 @@ static void roots_step(const division *d, ip_opaque_launch *out)
     out->global[2] = (size_t)table_size(d);
 }
 
+enum { N_PARAMS = 22 };
+
 /* The columns of split lines, or lines that are not split. */
 static void columns_of(const division *d, int *p)
 {
@@ -177,6 +179,7 @@ static bool lines_step(const ip_opaque_call *call, const division *d, bool is_fi
     bool is_last = !is_first || d->n2 == 1, is_inverse = call->opaque->sizes[IP_FFT_IS_INVERSE],
          cpu = call->device.is_cpu;
     int *p = out->params;
+    memset(p, 0, N_PARAMS * sizeof *p); /* another pass may have been asked before, and had no launch left */
     if (is_first)
         columns_of(d, p);
     else
@@ -193,7 +196,7 @@ static bool lines_step(const ip_opaque_call *call, const division *d, bool is_fi
     set_factor(call, is_inverse && is_last ? 1.0 / (double)d->n : 1, p);
     p[14] = passes_of(p[2]);
     out->kernel = "ft_lines";
-    out->n_params = 22;
+    out->n_params = N_PARAMS;
     const int buffers[] = { is_first ? SOURCE : BETWEEN, is_last ? RESULT : BETWEEN, TABLE, WORK };
     out->n_buffers = call->device.is_cpu ? 4 : 3;
     memcpy(out->buffers, buffers, sizeof buffers);
