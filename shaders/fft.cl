@@ -19,6 +19,9 @@
  * before this launch, [21] of doubles the second half of the bits of [13].
  *
  * FT_DOUBLE: of complex numbers of two doubles. A group's local memory holds half as many of them.
+ *
+ * FT_FAR: parts of lines are longer than that, so a group of a GPU has scratch memory for a line, too, and takes one
+ * after another.
  */
 #ifdef FT_DOUBLE
 #define FT_T double
@@ -61,10 +64,15 @@
 #else
 #define FT_LANES 1
 #define FT_V FT_T
+#ifdef FT_FAR
+#define FT_MEMORY __global
+#define FT_SYNC barrier(CLK_GLOBAL_MEM_FENCE)
+#else
 #define FT_MEMORY __local
+#define FT_SYNC barrier(CLK_LOCAL_MEM_FENCE)
+#endif
 #define FT_FIRST ((int)get_local_id(0))
 #define FT_STEP ((int)get_local_size(0))
-#define FT_SYNC barrier(CLK_LOCAL_MEM_FENCE)
 #define FT_APART static inline
 #endif
 
@@ -334,11 +342,11 @@ __kernel void ft_lines(__global const FT_T2 *restrict source, __global FT_T2 *re
     }
 }
 #else
-__kernel void ft_lines(__global const FT_T2 *source, __global FT_T2 *out, __global const FT_T2 *table,
-                       __global const int *P)
+/* A group's work on one line; work: room for four times its n parts. */
+static inline void ft_line(int line, FT_MEMORY FT_T *work, __global const FT_T2 *source, __global FT_T2 *out,
+                           __global const FT_T2 *table, __global const int *P)
 {
-    __local FT_T work[4 * FT_MAX];
-    int line = get_global_id(2) + P[0], n = P[2];
+    int n = P[2];
     __global const FT_T2 *from = source + ft_from(line, P);
     __global FT_T2 *to = out + ft_to(line, P);
     for (int k = FT_FIRST; k < n; k += FT_STEP) {
@@ -346,11 +354,32 @@ __kernel void ft_lines(__global const FT_T2 *source, __global FT_T2 *out, __glob
         work[k] = P[12] & 1 ? z.y : z.x;
         work[n + k] = P[12] & 1 ? z.x : z.y;
     }
-    __local FT_T *y = ft_transform(work, n, P[14], table + P[15]);
+    FT_MEMORY FT_T *y = ft_transform(work, n, P[14], table + P[15]);
     for (int k = FT_FIRST; k < n; k += FT_STEP) {
         FT_T2 z = (FT_T2)(y[k], y[n + k]) * ft_factor(P);
         if (P[12] & 2) z = z.yx;
         to[(long)k * P[11]] = P[16] ? ft_turned(z, line, k, table, P) : z;
     }
 }
+
+#ifdef FT_FAR
+__kernel void ft_lines(__global const FT_T2 *source, __global FT_T2 *out, __global const FT_T2 *table,
+                       __global FT_T *work, __global const int *P)
+{
+    int item = get_global_id(2) + P[0];
+    for (int batch = 0; batch < P[4]; batch++) {
+        int line = P[20] + item * P[4] + batch;
+        if (line >= P[1]) return;
+        ft_line(line, work + (long)item * 4 * P[2], source, out, table, P);
+        FT_SYNC; /* what is left of this line is read before the next one is written there */
+    }
+}
+#else
+__kernel void ft_lines(__global const FT_T2 *source, __global FT_T2 *out, __global const FT_T2 *table,
+                       __global const int *P)
+{
+    __local FT_T work[4 * FT_MAX];
+    ft_line(get_global_id(2) + P[0], work, source, out, table, P);
+}
+#endif
 #endif

@@ -313,6 +313,35 @@ START_TEST(doubles_are_transformed_in_double)
 }
 END_TEST
 
+/* The longest parts of a line, which no group of a GPU holds in its local memory as doubles. There is 1 at FIRST and 2i
+ * at SECOND; in each of 21 halvings a number of at most 3 meets a root whose angle below 2 pi is rounded. */
+START_TEST(long_lines_of_doubles_are_transformed)
+{
+    enum { N = 1 << 21, FIRST = 5, SECOND = 1234567 };
+    number *x = calloc(N, sizeof *x), *roots = malloc(N * sizeof *roots);
+    const int64_t n = N;
+    x[FIRST] = 1;
+    x[SECOND] = 2 * I;
+    for (int64_t k = 0; k < N; k++)
+        roots[k] = cexp(-2 * I * acos(-1.0) * (double)k / N);
+    imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_COMPLEX128, 1, &n, x);
+    for (int s = 0; s < n_schedules; s++) {
+        ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedules[s]), IMGPAR_OK);
+        imgpar_array *b = imgpar_apply(ctx, "fft($1)", &a, 1);
+        ck_assert_msg(imgpar_array_read(b, x, N * sizeof *x) == IMGPAR_OK, "%s", imgpar_array_message(b));
+        for (int64_t k = 0; k < N; k++) {
+            const number want = roots[FIRST * k % N] + 2 * I * roots[SECOND * k % N];
+            ck_assert_msg(cabs(x[k] - want) <= 3 * 21 * 0x1p-51, "%s: element %d is off by %g", schedules[s], (int)k,
+                          cabs(x[k] - want));
+        }
+        imgpar_array_release(b);
+    }
+    imgpar_array_release(a);
+    free(roots);
+    free(x);
+}
+END_TEST
+
 START_TEST(every_transform_is_tested)
 {
     static const char tested[] = " fft ifft fft2 ifft2 ";
@@ -466,6 +495,7 @@ int main(void)
     tcase_add_test(c, transforms_compose_with_other_operations);
     tcase_add_test(c, every_transform_is_tested);
     tcase_add_test(c, doubles_are_transformed_in_double);
+    tcase_add_test(c, long_lines_of_doubles_are_transformed);
     tcase_add_test(c, rows_may_be_cut_by_a_memory_limit);
     tcase_add_test(c, long_rows_of_a_file_are_transformed_as_they_are_read);
     tcase_add_test(c, large_transforms_are_polled);

@@ -17,7 +17,8 @@ enum {
     IP_FFT_LINES_PER_Y /* rows of the domain hold so many lines; 0: it cannot be cut */
 };
 
-/* The longest lines that are not split, of complex64 and of complex128: FT_MAX in shaders/fft.cl. */
+/* The longest parts of a line: a GPU's group transforms so many numbers of two floats in local memory, half as many of
+ * two doubles; longer ones in scratch memory (FT_MAX, FT_FAR in shaders/fft.cl). */
 enum { IP_FFT_MAX = 2048, IP_FFT_MAX_F64 = 1024 };
 
 /* The axes that the node transforms, in their order; returns how many: 1 or 2. */
@@ -25,8 +26,6 @@ int ip_fft_axes(const imgpar_array *node, int axes[2]);
 /* n as n1 n2 with both at most `most` and prime factors of at most 7, n2 being 1 where that suffices; false: it is no
  * such product. */
 bool ip_fft_split(int64_t n, int64_t most, int64_t *n1, int64_t *n2);
-/* That of the dtype that is transformed. */
-int64_t ip_fft_most(imgpar_dtype dtype);
 imgpar_status ip_fft_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask, void *user);
 
 #endif

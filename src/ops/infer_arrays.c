@@ -101,15 +101,13 @@ int ip_fft_axes(const imgpar_array *node, int axes[2])
 
 static imgpar_status check_length(const imgpar_array *node, int axis, ip_error *err)
 {
-    const int64_t most = ip_fft_most(node->type.dtype), longest = most * most;
     int64_t n = node->type.shape[axis], longer = n, n1, n2;
-    if (n == 0 || ip_fft_split(n, most, &n1, &n2)) return IMGPAR_OK;
-    while (longer < 2 * n && longer <= longest && !ip_fft_split(longer, most, &n1, &n2))
+    if (n == 0 || ip_fft_split(n, IP_FFT_MAX, &n1, &n2)) return IMGPAR_OK;
+    while (longer < 2 * n && longer <= (int64_t)IP_FFT_MAX * IP_FFT_MAX && !ip_fft_split(longer, IP_FFT_MAX, &n1, &n2))
         longer++;
-    if (longer >= 2 * n || longer > longest)
-        return ip_fail(err, IMGPAR_E_LIMIT, "%s: axis %d has %lld elements; up to %lld are transformed%s",
-                       node->op->info.name, axis, (long long)n, (long long)longest,
-                       most < IP_FFT_MAX ? " in f64, 4194304 in f32" : "");
+    if (longer >= 2 * n || longer > (int64_t)IP_FFT_MAX * IP_FFT_MAX)
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: axis %d has %lld elements; up to %d are transformed",
+                       node->op->info.name, axis, (long long)n, IP_FFT_MAX * IP_FFT_MAX);
     return ip_fail(err, IMGPAR_E_UNSUPPORTED,
                    "%s: axis %d has %lld elements; only products of 2, 3, 5 and 7 are transformed, such as %lld",
                    node->op->info.name, axis, (long long)n, (long long)longer);

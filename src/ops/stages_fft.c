@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fourier transforms as opaque stages, one for each axis: lines of complex numbers that lie anywhere in the array
- * (shaders/fft.cl), so nothing is permuted before or after. Lines of more than ip_fft_most() elements take two passes.
+ * (shaders/fft.cl), so nothing is permuted before or after. Lines of more than IP_FFT_MAX elements take two passes, of
+ * doubles those of more than IP_FFT_MAX_F64.
  */
 #include "ops/complex.h"
 #include "ops/fft.h"
@@ -15,7 +16,7 @@
 enum { FT_LOW = 1024 };
 /* Work-items for each compute unit, and the numbers that one transforms at most in a launch, so that somebody who waits
  * can be asked between launches; work-items of a group, on a GPU. */
-enum { CPU_ITEMS = 4, CPU_NUMBERS = 1 << 19, GPU_GROUP = 128 };
+enum { ITEMS = 4, NUMBERS = 1 << 19, GPU_GROUP = 128 };
 
 /* ---- sizes ------------------------------------------------------------------------------------ */
 
@@ -31,8 +32,6 @@ static int passes_of(int64_t n)
             packed |= radices[k] << (3 * n_passes++);
     return n == 1 ? packed : 0;
 }
-
-int64_t ip_fft_most(imgpar_dtype dtype) { return dtype == IMGPAR_COMPLEX128 ? IP_FFT_MAX_F64 : IP_FFT_MAX; }
 
 bool ip_fft_split(int64_t n, int64_t most, int64_t *n1, int64_t *n2)
 {
@@ -75,11 +74,15 @@ enum { SOURCE = IP_BUFFER_INPUT, RESULT = IP_BUFFER_RESULT, TABLE = IP_BUFFER_SC
 
 typedef struct division {
     int64_t outer, n, inner, n1, n2;
-    int64_t lanes, items; /* lines side by side; work-items at most */
+    int64_t lanes, items; /* lines side by side; at most so many work-items, or groups of a GPU */
+    bool is_far;          /* they have scratch memory, which the lines share one after another */
     int64_t before;       /* numbers that the input's buffer holds before the first one */
 } division;
 
 static int64_t part_bytes(const ip_opaque_call *call) { return ip_dtype(call->opaque->dtype)->size_bytes; }
+
+/* No group's local memory holds a part of n1 numbers of such parts. */
+static bool is_beyond_local(imgpar_dtype part, int64_t n1) { return part == IMGPAR_F64 && n1 > IP_FFT_MAX_F64; }
 
 static division divide(const ip_opaque_call *call)
 {
@@ -90,7 +93,8 @@ static division divide(const ip_opaque_call *call)
     if (per_y) d.outer = (call->result.y1 - call->result.y0) * per_y;
     if (per_y) d.before = (call->result.y0 - call->in[0].y0) * per_y * d.n * d.inner;
     d.lanes = call->device.is_cpu ? (vector >= 64 ? 64 : vector >= 32 ? 32 : 16) / part_bytes(call) : 1;
-    d.items = (int64_t)call->device.compute_units * CPU_ITEMS;
+    d.items = (int64_t)call->device.compute_units * ITEMS;
+    d.is_far = call->device.is_cpu || is_beyond_local(call->opaque->dtype, d.n1);
     return d;
 }
 
@@ -104,7 +108,7 @@ static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH
     division d = divide(call);
     const uint64_t number = 2 * (uint64_t)part_bytes(call);
     bytes[TABLE - IP_BUFFER_SCRATCH] = (uint64_t)table_size(&d) * number;
-    if (call->device.is_cpu)
+    if (d.is_far)
         bytes[WORK - IP_BUFFER_SCRATCH] = (uint64_t)(d.items * d.lanes * (d.n1 > d.n2 ? d.n1 : d.n2)) * 2 * number;
     if (d.n2 > 1) bytes[BETWEEN - IP_BUFFER_SCRATCH] = (uint64_t)(d.outer * d.n * d.inner) * number;
 }
@@ -176,21 +180,20 @@ static void set_factor(const ip_opaque_call *call, double factor, int *p)
 static bool lines_step(const ip_opaque_call *call, const division *d, bool is_first, int64_t part,
                        ip_opaque_launch *out)
 {
-    bool is_last = !is_first || d->n2 == 1, is_inverse = call->opaque->sizes[IP_FFT_IS_INVERSE],
-         cpu = call->device.is_cpu;
+    bool is_last = !is_first || d->n2 == 1, is_inverse = call->opaque->sizes[IP_FFT_IS_INVERSE];
     int *p = out->params;
     memset(p, 0, N_PARAMS * sizeof *p); /* another pass may have been asked before, and had no launch left */
     if (is_first)
         columns_of(d, p);
     else
         rows_of(d, p);
-    int64_t batches = ip_ceil_div(p[1], d->lanes), most = ip_ceil_div(CPU_NUMBERS, d->lanes * p[2]);
-    int64_t each = !cpu ? 1 : ip_min(ip_ceil_div(batches, d->items), most),
-            first = cpu ? part * each * d->items : part * batches;
+    int64_t batches = ip_ceil_div(p[1], d->lanes), most = ip_ceil_div(NUMBERS, d->lanes * p[2]);
+    int64_t each = !d->is_far ? 1 : ip_min(ip_ceil_div(batches, d->items), most),
+            first = d->is_far ? part * each * d->items : part * batches;
     if (first >= batches) return false;
     p[4] = (int)each;
     p[3] = (int)ip_ceil_div(batches - first, each);
-    if (cpu && p[3] > d->items) p[3] = (int)d->items;
+    if (d->is_far && p[3] > d->items) p[3] = (int)d->items;
     p[20] = (int)first;
     p[12] = is_inverse ? is_first + 2 * is_last : 0;
     set_factor(call, is_inverse && is_last ? 1.0 / (double)d->n : 1, p);
@@ -198,7 +201,7 @@ static bool lines_step(const ip_opaque_call *call, const division *d, bool is_fi
     out->kernel = "ft_lines";
     out->n_params = N_PARAMS;
     const int buffers[] = { is_first ? SOURCE : BETWEEN, is_last ? RESULT : BETWEEN, TABLE, WORK };
-    out->n_buffers = call->device.is_cpu ? 4 : 3;
+    out->n_buffers = d->is_far ? 4 : 3;
     memcpy(out->buffers, buffers, sizeof buffers);
     set_items(call, p[3], out);
     return true;
@@ -239,7 +242,6 @@ static ip_stage *transformed(ip_lower *l, ip_stage *in, int axis)
     int64_t n1 = 1, n2 = 1, dims[4];
     const imgpar_dtype dtype = ip_type_storage(type, dims);
     ip_opaque o = { .kind = &kind,
-                    .defines = dtype == IMGPAR_F64 ? "#define FT_DOUBLE\n" : "",
                     .uses_f64 = dtype == IMGPAR_F64,
                     .dtype = dtype,
                     .n_inputs = 1,
@@ -247,8 +249,12 @@ static ip_stage *transformed(ip_lower *l, ip_stage *in, int axis)
                     .sizes = { 1, type->shape[axis], 1, l->node->op->variant % 2 } };
     for (int k = 0; k < type->rank; k++)
         if (k != axis) o.sizes[k < axis ? IP_FFT_OUTER : IP_FFT_INNER] *= type->shape[k];
-    ip_fft_split(type->shape[axis], ip_fft_most(type->dtype), &n1, &n2);
+    if (dtype != IMGPAR_F64 || !ip_fft_split(type->shape[axis], IP_FFT_MAX_F64, &n1, &n2))
+        ip_fft_split(type->shape[axis], IP_FFT_MAX, &n1, &n2);
     o.sizes[IP_FFT_FIRST] = n2;
+    o.defines = dtype != IMGPAR_F64          ? ""
+                : is_beyond_local(dtype, n1) ? "#define FT_DOUBLE\n#define FT_FAR\n"
+                                             : "#define FT_DOUBLE\n";
     if (dims[0] == 1 && ip_type_axis_dim(type, axis) >= 2)
         o.sizes[IP_FFT_LINES_PER_Y] = o.sizes[IP_FFT_OUTER] / dims[1];
     return ip_stage_opaque(l->ir, &o, dtype, dims, l->node);
