@@ -239,6 +239,8 @@ END_TEST
 
 /* What each gives must not depend on whether an inner result was a finished image; MASK is of 6 ones in 12. */
 #define MASK "apply('$1 > 100', " GRAY ")"
+/* Of [1 2+i; 3+i 4], whose square is [6+5i 10+5i; 15+5i 21+5i]. */
+#define PAIRS "apply('complex(numbers([1 2; 3 4], dtype=f64), numbers([0 1; 1 0], dtype=f64))')"
 static const struct {
     const char *eager, *deferred, *wanted;
 } alike[] = {
@@ -269,6 +271,15 @@ static const struct {
     { "img_info(grad('sum($1)', " GRAY ")) ->> 'dtype'", "img_info(grad('sum($1)', lazy(" GRAY "))) ->> 'dtype'",
       "f32" },
     { "grad('sum($1)', NULL) IS NULL", NULL, "1" },
+    { "img_dtype(" PAIRS ")", "img_dtype(apply('conj($1)', lazy(" PAIRS ")))", "complex128" },
+    { "hex(raw(apply('matmul($1, $1)', " PAIRS ")))", "hex(raw(apply('matmul($1, $1)', lazy(" PAIRS "))))",
+      "000000000000184000000000000014400000000000002440000000000000144"
+      "00000000000002E40000000000000144000000000000035400000000000001440" },
+    { "apply('real(sum($1)) + imag(sum($1)) / 8', apply('matmul($1, $1)', " PAIRS "))",
+      "apply('real(sum($1)) + imag(sum($1)) / 8', apply('matmul($1, $1)', lazy(" PAIRS ")))", "54.5" },
+    { "hex(raw(apply('real(fft($1, axis=0))', " PAIRS ")))",
+      "hex(raw(apply('real(fft($1, axis=0))', lazy(" PAIRS "))))",
+      "0000000000001040000000000000184000000000000000C000000000000000C0" },
 };
 
 START_TEST(a_value_is_the_same_finished_and_deferred)
