@@ -693,6 +693,10 @@ static const struct {
     { "inpaint(numbers([1 0 0 4]) * ones([1 4]), numbers([0 1 1 0]) * ones([1 4]))", "[1 2 3 4]" },
     { "richardson_lucy(fill(1, 1, 9), [1 2 1], 3)", "9" },
     { "shadows_highlights(fill(1, 1, 0))", "0" },
+    { "palette(fill(1, 1, [7 9 8], channels=3), 2)", "[7 9 8; 7 9 8]" }, /* one colour */
+    { "quantize(fill(2, 1, [7 9 8 3], channels=4), [0 0 0; 9 9 9])", "[[9 9 9 3; 9 9 9 3]]" },
+    { "quantize(fill(1, 1, 40000, dtype=u16), fill(1, 2, 200))", "51400" }, /* of another white */
+    { "quantize(fill(1, 1, 200), depth(fill(1, 1, 100), 16))", "100" },
 };
 
 /* ---- few colours ------------------------------------------------------------------------------------------------- */
@@ -781,6 +785,11 @@ static const struct {
     { "curves($1, [3 4; 3 5])", "curves: points go from 3 to 3; their first column must ascend" },
     { "duotone($1, [3 4], 5)", "duotone: dark has 2 numbers; it must be one, or 3: one for each channel" },
     { "color_balance($1, [3 4])", "color_balance: slope has 2 numbers; it must be one" },
+    { "quantize(fill(2, 2, 0, channels=3), [255; 0])",
+      "quantize: palette is [2, 1] f32; for [2, 2, 3] u8 it must have rows of 3, a colour each" },
+    { "quantize($1, zeros([0 1]))", "it must have rows of 1, a colour each" },
+    { "palette(zeros([0 4]))", "palette: argmax: axis 0 has no elements" },
+    { "palette(zeros([2 3 4 3]))", "palette: a is [2, 3, 4, 3] f32" },
     { "temperature($1, 5000)", "temperature: a is [3, 3] f32; it must have 3 channels, or 4 with alpha" },
     { "temperature(fill(2, 2, 0, channels=3), 900)", "kelvin=900 is below 1667" },
     { "histogram_match($1, fill(2, 2, 0, channels=3))",

@@ -208,8 +208,8 @@ imgpar_status ip_type_check_folded(const ip_type *type, const char *name, ip_err
  * complex64 and complex128 are dtypes of arrays; expressions and stages are real. What holds an array of them is a
  * stage of f32, or of f64, with twice as many channels, which in every pixel counts real part, imaginary part, real
  * part, ... as memory does. So fusion, narrowing, schedules and interpreter see floats, and a view or a stencil of
- * complex numbers moves pairs
- * (ops/complex.h, ops/view.c). Where a part does not depend on the other one, the other one is never computed.
+ * complex numbers moves pairs (ops/complex.h, ops/view.c). Where a part does not depend on the other one, the other one
+ * is never computed.
  */
 /* The dtype and the four dims of what holds an array's elements. */
 imgpar_dtype ip_type_storage(const ip_type *type, int64_t dims[4]);

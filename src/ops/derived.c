@@ -639,6 +639,20 @@ static imgpar_status check_same_colours(const imgpar_array *node, ip_error *err)
                    node->op->info.name, ip_type_text(a, text_a), ip_type_text(b, text_b));
 }
 
+/* The second input, a matrix or a picture of one channel, has a row for each colour, a column for each channel of the
+ * first but alpha. */
+static imgpar_status check_palette(const imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type, *p = &node->inputs[1]->type;
+    int64_t dims[4];
+    char text_a[96], text_p[96];
+    ip_type_dims(p, dims);
+    if (p->rank >= 2 && dims[0] == 1 && dims[1] > 0 && dims[2] == colours_of(a) && dims[3] == 1) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; for %s it must have rows of %lld, a colour each",
+                   node->op->info.name, node->op->info.input_names[1], ip_type_text(p, text_p), ip_type_text(a, text_a),
+                   (long long)colours_of(a));
+}
+
 static bool is_image(const ip_type *type)
 {
     int64_t dims[4];
@@ -830,6 +844,9 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     case IP_NEEDS_STACK: return check_stack(node, err);
     case IP_NEEDS_KERNEL:
         if (!check_kernel(node, err)) break;
+        return err->status;
+    case IP_NEEDS_PALETTE:
+        if (!check_palette(node, err)) break;
         return err->status;
     case IP_NEEDS_SAME_COLOURS:
         if (!check_same_colours(node, err)) break;

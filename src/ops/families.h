@@ -137,6 +137,7 @@ typedef enum ip_needs {
     IP_NEEDS_KERNEL,       /* an image, and a parameter kernel whose sum is not 0 */
     IP_NEEDS_POLYGON,      /* an image, and a parameter points of two columns */
     IP_NEEDS_CURVE,        /* a parameter points: two columns, the first ascending */
+    IP_NEEDS_PALETTE,      /* an image, and a matrix with a column for each of its channels but alpha */
     IP_NEEDS_SAME_COLOURS, /* two images of as many channels but for alpha */
     IP_NEEDS_TEMPLATE,     /* two images of one dtype and white, the second within the first, of as many colours */
     IP_NEEDS_HALVES,       /* an image whose sides can be halved as often as the row's levels say */
