@@ -195,6 +195,56 @@ START_TEST(index_maps_have_kinds)
 }
 END_TEST
 
+/* Whether `map` gives what the family does at each place of the box. */
+static bool gives(const struct family *f, const numbers *k, const ip_index_map *map, const ip_box *box)
+{
+    for (int64_t y = box->axis[1].lo; y <= box->axis[1].hi; y++)
+        for (int64_t x = box->axis[2].lo; x <= box->axis[2].hi; x++)
+            if (map->first + map->step[1] * y + map->step[2] * x != f->at(k, y, x)) return false;
+    return map->first == map->last && map->step[0] == 0 && map->step[3] == 0;
+}
+
+START_TEST(a_sum_of_multiples_is_each_index_of_a_box)
+{
+    const struct family *f = &families[_i];
+    int n_sums = 0;
+    for (int t = 0; t < TRIALS; t++) {
+        const numbers k = { between(-9, 9), between(-9, 9), between(2, 20) };
+        const int64_t y = between(0, 5), x = between(0, 40);
+        const ip_box box = { { { 0, 0 }, { y, y + between(0, 6) }, { x, x + between(0, 30) }, { 0, 0 } } };
+        ip_index_map map;
+        const bool is_sum = ip_index_affine(f->make(&k), &box, &map);
+        ck_assert_msg(!is_sum || gives(f, &k, &map, &box), "%s, a=%d b=%d n=%d", f->name, (int)k.a, (int)k.b, (int)k.n);
+        ck_assert(is_sum ? map.kind <= IP_MAP_AFFINE : map.kind == IP_MAP_GATHER);
+        n_sums += is_sum;
+    }
+    if (f->kind <= IP_MAP_AFFINE) ck_assert_int_eq(n_sums, TRIALS);
+    if (f->make == make_clamped) ck_assert(n_sums > 0 && n_sums < TRIALS);
+}
+END_TEST
+
+START_TEST(a_border_rule_is_its_index_within_the_border_and_what_wraps_is_no_sum)
+{
+    ip_expr *index = bin(IP_X_SUB, at(2), number(3)), *large = bin(IP_X_MUL, at(2), number(100000));
+    ip_expr *border = ip_x_border(ir, IMGPAR_BORDER_REFLECT, index, ip_x_param(ir, IMGPAR_I32, 10, 1, 1e9));
+    ip_box box = { { { 0, 0 }, { 0, 0 }, { 3, 12 }, { 0, 0 } } };
+    ip_index_map map;
+    ck_assert(ip_index_affine(border, &box, &map));
+    ck_assert_int_eq(map.kind, IP_MAP_OFFSET);
+    ck_assert_int_eq(map.step[2], 1);
+    ck_assert_int_eq(map.first, -3);
+    box.axis[2].hi = 13;
+    ck_assert(!ip_index_affine(border, &box, &map));
+    box.axis[2].hi = 3;
+    box.axis[2].lo = 2;
+    ck_assert(!ip_index_affine(border, &box, &map));
+    box.axis[2] = (ip_span){ 0, 21474 };
+    ck_assert(ip_index_affine(large, &box, &map));
+    box.axis[2].hi = 21475;
+    ck_assert(!ip_index_affine(large, &box, &map));
+}
+END_TEST
+
 START_TEST(what_is_read_at_places_that_are_read_is_a_gather)
 {
     ip_stage *s = ip_stage_new(ir, IP_STAGE_SOURCE, IMGPAR_I32, (int64_t[]){ 1, 9, 9, 1 }, NULL);
@@ -427,6 +477,8 @@ static void add_maps(Suite *s)
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_loop_test(c, an_interval_is_the_least_and_the_greatest_index_of_a_box, 0, N_FAMILIES);
     tcase_add_loop_test(c, index_maps_have_kinds, 0, N_FAMILIES);
+    tcase_add_loop_test(c, a_sum_of_multiples_is_each_index_of_a_box, 0, N_FAMILIES);
+    tcase_add_test(c, a_border_rule_is_its_index_within_the_border_and_what_wraps_is_no_sum);
     tcase_add_test(c, what_is_read_at_places_that_are_read_is_a_gather);
     tcase_add_test(c, a_border_keeps_intervals_exact);
     suite_add_tcase(s, c);

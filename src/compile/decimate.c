@@ -71,12 +71,6 @@ static void find_carried_sums(decimating *d)
 
 /* ---- which rows are read ---------------------------------------------------------------------- */
 
-static bool is_same(const ip_index_map *a, const ip_index_map *b)
-{
-    return a->kind == b->kind && memcmp(a->step, b->step, sizeof a->step) == 0 && a->first == b->first &&
-           a->last == b->last;
-}
-
 /* Whether index is step * y + offset with such a step, and within n rows for those of `rows`. */
 static bool leaves_rows_out(const ip_index_map *map, int64_t rows, int64_t n)
 {
@@ -97,8 +91,8 @@ static void note_rows(ip_expr *load, void *user)
     d->is_live[p->id] = true;
     if (p->kind != IP_STAGE_MAP || (read->is_read && !read->is_one)) return;
     ip_index_map map = ip_index_map_of(load->arg[1]);
-    bool fits =
-        read->is_read ? is_same(&map, &read->map) && rows == read->rows : leaves_rows_out(&map, rows, p->dims[1]);
+    bool fits = read->is_read ? ip_index_map_is_same(&map, &read->map) && rows == read->rows
+                              : leaves_rows_out(&map, rows, p->dims[1]);
     if (!read->is_read) *read = (row_map){ .row = load->arg[1], .map = map, .rows = rows, .is_read = true };
     read->is_one = fits;
 }

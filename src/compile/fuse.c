@@ -81,9 +81,7 @@ static void note_reader(fusing *f, const ip_stage *p)
 static void note_columns(fusing *f, const ip_expr *load, const int64_t domain[4])
 {
     ip_span *read = &f->columns[load->source->id], columns;
-    ip_box box;
-    for (int k = 0; k < 4; k++)
-        box.axis[k] = (ip_span){ 0, ip_max(domain[k], 1) - 1 };
+    const ip_box box = ip_box_of(domain);
     if (!ip_index_span(load->arg[2], &box, &columns)) columns = (ip_span){ 0, load->source->dims[2] - 1 };
     if (f->is_live[load->source->id]) columns = (ip_span){ ip_min(read->lo, columns.lo), ip_max(read->hi, columns.hi) };
     *read = columns;

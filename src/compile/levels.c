@@ -44,8 +44,7 @@ static bool is_level(const ip_stage *s)
 static bool is_same_index(const ip_expr *a, const ip_expr *b)
 {
     ip_index_map p = ip_index_map_of(a), q = ip_index_map_of(b);
-    return p.kind <= IP_MAP_AFFINE && p.kind == q.kind && memcmp(p.step, q.step, sizeof p.step) == 0 &&
-           p.first == p.last && q.first == p.first && q.last == p.first;
+    return p.kind <= IP_MAP_AFFINE && p.first == p.last && ip_index_map_is_same(&p, &q);
 }
 
 static ip_expr *read_level(ip_ir *ir, ip_expr *x, void *user)

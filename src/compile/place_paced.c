@@ -48,10 +48,8 @@ static bool split(ip_expr *index, ip_pace *pace)
 /* Whether row is inside the source for all rows of the reader: what a border rule then reads lies near it. */
 static bool stays_inside(const ip_expr *row, const int64_t domain[4], int64_t n)
 {
-    ip_box box;
+    const ip_box box = ip_box_of(domain);
     ip_span rows;
-    for (int k = 0; k < 4; k++)
-        box.axis[k] = (ip_span){ 0, ip_max(domain[k], 1) - 1 };
     return ip_index_span(row, &box, &rows) && rows.lo >= 0 && rows.hi < n;
 }
 

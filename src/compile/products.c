@@ -14,110 +14,42 @@
  * by side (im2col), with or without a margin of zeros; none of it is stored but what is read and the result. This pass
  * comes before inlining, which would put what is cut into each of the views.
  *
- * A view is found by what its index is within a box of its elements (affine_of): choices by concatenate() along the
- * last axis cut the box, those by pad() tell where 0 is read. Its elements along the last axis must follow one another
- * in memory. What is made in parts is left as it is: a view's product is made whole. Sums of products of floats so are
- * in another order, within the tolerance of the products; what else is added keeps its order.
+ * A view is found by what its index is within a box of its elements (ir/index_map.h): choices by concatenate() along
+ * the last axis cut the box, those by pad() tell where 0 is read. Its elements along the last axis must follow one
+ * another in memory. What is made in parts is left as it is: a view's product is made whole. Sums of products of
+ * floats so are in another order, within the tolerance of the products; what else is added keeps its order.
  */
 #include "compile/passes.h"
 #include "ops/matmul.h"
 
 #include "base/dtype.h"
 #include "base/integers.h"
+#include "ir/index_map.h"
 
 #include <string.h>
 
 /* ---- views ---------------------------------------------------------------------------------- */
 
-/* A number that is a sum of multiples of coordinates, within a box. */
-typedef struct affine {
-    int64_t step[4], rest;
-} affine;
-
-typedef struct ends {
-    int64_t lo, hi;
-} ends;
-
-/* Elements of a stage: all of its extents, but along the last axis those from..to - 1. */
+/* Elements of a stage: all of its extents, but along the last axis some of them. */
 typedef struct run {
-    const int64_t *dims;
+    ip_box box;
     int last; /* that axis */
-    int64_t from, to;
 } run;
 
-static ends ends_of(const affine *a, const run *r)
-{
-    ends e = { a->rest, a->rest };
-    for (int d = 0; d < 4; d++) {
-        const int64_t first = d == r->last ? r->from : 0, end = d == r->last ? r->to : r->dims[d];
-        const int64_t p = a->step[d] * first, q = a->step[d] * (end - 1);
-        e.lo += ip_min(p, q);
-        e.hi += ip_max(p, q);
-    }
-    return e;
-}
+/* The kernel's parameters are 32 bits. */
+static bool fits_argument(int64_t n) { return n >= -INT32_MAX && n <= INT32_MAX; }
 
-static void add(affine *a, const affine *b, int64_t times)
-{
-    for (int d = 0; d < 4; d++)
-        a->step[d] += times * b->step[d];
-    a->rest += times * b->rest;
-}
+static int64_t length(ip_span span) { return span.hi - span.lo + 1; }
 
 static bool is_number(const ip_expr *x) { return x->op == IP_X_CONST || x->op == IP_X_PARAM; }
 
-static bool is_fixed(const affine *a) { return !a->step[0] && !a->step[1] && !a->step[2] && !a->step[3]; }
-
-static bool affine_of(const ip_expr *x, const run *r, affine *out)
+/* What index is for the elements of a run: one number an element, of few enough bits to be multiplied by pitches. */
+static bool affine_of(const ip_expr *index, const run *r, ip_index_map *map)
 {
-    affine b;
-    const int64_t most = INT32_MAX;
-    *out = (affine){ .rest = 0 };
-    if (x->dtype != IMGPAR_I32 && x->dtype != IMGPAR_U32) return false;
-    switch (x->op) {
-    case IP_X_CAST:
-        if (!affine_of(x->arg[0], r, out)) return false;
-        break;
-    case IP_X_CONST:
-    case IP_X_PARAM: out->rest = x->i; return x->i >= -most && x->i <= most;
-    case IP_X_COORD: out->step[x->axis] = 1; return true;
-    case IP_X_ADD:
-    case IP_X_SUB:
-        if (!affine_of(x->arg[0], r, out) || !affine_of(x->arg[1], r, &b)) return false;
-        add(out, &b, x->op == IP_X_ADD ? 1 : -1);
-        break;
-    case IP_X_MUL: {
-        if (!affine_of(x->arg[0], r, out) || !affine_of(x->arg[1], r, &b)) return false;
-        const bool is_second = is_fixed(&b);
-        const affine a = is_second ? *out : b;
-        const int64_t by = is_second ? b.rest : out->rest;
-        if (!is_second && !is_fixed(out)) return false;
-        *out = (affine){ .rest = 0 };
-        add(out, &a, by);
-        break;
-    }
-    case IP_X_MIN:
-    case IP_X_MAX: {
-        if (!affine_of(x->arg[0], r, out) || !affine_of(x->arg[1], r, &b)) return false;
-        affine less = *out;
-        add(&less, &b, -1);
-        const ends e = ends_of(&less, r);
-        if (e.lo < 0 && e.hi > 0) return false;
-        if ((x->op == IP_X_MIN) == (e.lo >= 0)) *out = b;
-        break;
-    }
-    case IP_X_BORDER: { /* inside all rules give the index */
-        if (!affine_of(x->arg[0], r, out) || !affine_of(x->arg[1], r, &b)) return false;
-        const ends e = ends_of(out, r), size = ends_of(&b, r);
-        if (e.lo < 0 || e.hi >= size.lo) return false;
-        break;
-    }
-    default: return false;
-    }
+    bool fits = ip_index_affine(index, &r->box, map) && map->first == map->last && fits_argument(map->first);
     for (int d = 0; d < 4; d++)
-        if (out->step[d] < -most || out->step[d] > most) return false;
-    const ends e = ends_of(out, r);
-    return e.lo >= (x->dtype == IMGPAR_U32 ? 0 : -most) && e.hi <= most;
+        fits = fits && fits_argument(map->step[d]);
+    return fits;
 }
 
 /* Whether 0 <= index < extent is a part of test. */
@@ -142,31 +74,29 @@ typedef struct viewing {
 } viewing;
 
 /* What row r's run reads along axis d of its source, and whether that may be outside, which test tells. */
-static bool axis_of(const ip_expr *load, int d, const ip_expr *test, const run *r, affine *at, bool *leaves,
+static bool axis_of(const ip_expr *load, int d, const ip_expr *test, const run *r, ip_index_map *at, bool *leaves,
                     int *n_told)
 {
     const ip_expr *index = load->arg[d];
     const int64_t extent = load->source->dims[d];
     const bool is_told = test && index->op == IP_X_BORDER && is_number(index->arg[1]) && index->arg[1]->i == extent;
     if (is_told) index = index->arg[0];
-    if (!affine_of(index, r, at)) return false;
-    const ends e = ends_of(at, r);
+    ip_span read;
+    if (!affine_of(index, r, at) || !ip_index_map_span(at, &r->box, &read)) return false;
     const bool low = is_told && tells(test, index, false, extent), high = is_told && tells(test, index, true, extent);
     *n_told += low + high;
-    *leaves |= e.lo < 0 || e.hi >= extent;
-    return (e.lo >= 0 || low) && (e.hi < extent || high);
+    *leaves |= read.lo < 0 || read.hi >= extent;
+    return (read.lo >= 0 || low) && (read.hi < extent || high);
 }
-
-/* The kernel's parameters are 32 bits. */
-static bool fits_argument(int64_t n) { return n >= -INT32_MAX && n <= INT32_MAX; }
 
 /* One more piece: load, where test holds, else 0; test NULL: everywhere. */
 static bool add_piece(viewing *v, const ip_expr *load, const ip_expr *test, const run *r)
 {
     ip_stage *from = load->source;
     ip_mm_view *view = &v->view;
-    affine at[4];
-    ip_mm_piece piece = { .steps = r->to - r->from };
+    ip_index_map at[4];
+    const ip_span columns = r->box.axis[r->last];
+    ip_mm_piece piece = { .steps = length(columns) };
     int64_t stride[4] = { 0 }, pitch[4] = { from->dims[1] * from->dims[2] * from->dims[3],
                                             from->dims[2] * from->dims[3], from->dims[3], 1 };
     int n_told = 0;
@@ -178,16 +108,16 @@ static bool add_piece(viewing *v, const ip_expr *load, const ip_expr *test, cons
         if (!axis_of(load, d, test, r, &at[d], &leaves, &n_told)) return false;
         piece.leaves |= leaves;
         if (leaves && (d == 3 || at[d].step[r->last])) return false;
-        piece.offset += at[d].rest * pitch[d];
+        piece.offset += at[d].first * pitch[d];
         for (int k = 0; k < 4; k++)
             stride[k] += at[d].step[k] * pitch[d];
     }
     if ((test && n_told != parts_of(test)) || stride[r->last] != 1) return false;
-    piece.offset += r->from;
+    piece.offset += columns.lo;
     if (!fits_argument(piece.offset)) return false;
     int64_t strides[3] = { 0 }, steps[3] = { 0 };
     for (int d = 0; d < 3; d++)
-        piece.move[d] = at[d].step[r->last] ? 0 : at[d].rest; /* within a run all is inside */
+        piece.move[d] = at[d].step[r->last] ? 0 : at[d].first; /* within a run all is inside */
     for (int k = 0; k < r->last; k++) { /* planes, rows and columns of the view are the axes before the last */
         strides[k] = stride[k];
         steps[k] = at[k].step[k];
@@ -205,31 +135,29 @@ static bool add_piece(viewing *v, const ip_expr *load, const ip_expr *test, cons
     for (int d = 0; d < 3; d++)
         view->extent[d] = from->dims[d];
     v->from = from;
-    v->elements += ip_dims_count(r->dims) / (double)r->dims[r->last] * (double)piece.steps;
-    view->pieces[view->n_pieces++] = piece;
-    return true;
-}
-
-static bool is_along(const affine *a, int axis)
-{
+    double elements = 1;
     for (int d = 0; d < 4; d++)
-        if (a->step[d] != (d == axis)) return false;
+        elements *= (double)length(r->box.axis[d]);
+    v->elements += elements;
+    view->pieces[view->n_pieces++] = piece;
     return true;
 }
 
 /* Pieces of x, in their order. */
 static bool add_pieces(viewing *v, const ip_expr *x, run r)
 {
-    if (r.from >= r.to) return true;
+    const ip_span columns = r.box.axis[r.last];
+    if (length(columns) < 1) return true;
     if (x->op == IP_X_LOAD) return add_piece(v, x, NULL, &r);
     if (x->op != IP_X_SELECT) return false;
     const ip_expr *test = x->arg[0], *no = x->arg[2];
-    affine at;
-    if (test->op == IP_X_LT && is_number(test->arg[1]) && affine_of(test->arg[0], &r, &at) && is_along(&at, r.last)) {
-        int64_t cut = test->arg[1]->i - at.rest;
-        cut = cut < r.from ? r.from : cut > r.to ? r.to : cut;
+    ip_index_map at;
+    if (test->op == IP_X_LT && is_number(test->arg[1]) && affine_of(test->arg[0], &r, &at) &&
+        at.kind == IP_MAP_OFFSET && at.step[r.last]) {
+        const int64_t cut = ip_clamp(test->arg[1]->i - at.first, columns.lo, columns.hi + 1);
         run left = r, right = r;
-        left.to = right.from = cut;
+        left.box.axis[r.last].hi = cut - 1;
+        right.box.axis[r.last].lo = cut;
         return add_pieces(v, x->arg[1], left) && add_pieces(v, no, right);
     }
     const bool is_zero = is_number(no) && (ip_dtype(no->dtype)->is_float ? no->f == 0 : no->i == 0);
@@ -247,13 +175,15 @@ static bool add_map(viewing *v, const ip_stage *left, int64_t k)
 {
     const int last = last_axis(left, k);
     const bool is_first = v->view.n_pieces == 0;
-    if (last < 0 || left->kind != IP_STAGE_MAP || left->is_output || left->dtype != left->body->dtype) return false;
+    if (last < 0 || left->kind != IP_STAGE_MAP || left->is_output || left->dtype != left->body->dtype ||
+        ip_dims_count(left->dims) == 0)
+        return false;
     const int64_t height = left->dims[1], width = last == 3 ? left->dims[2] : 1;
     if (!is_first && (width != v->view.width || height != v->view.height)) return false;
     const viewing before = *v;
     v->view.width = width;
     v->view.height = height;
-    if (add_pieces(v, left->body, (run){ left->dims, last, 0, k }) && v->from->dtype == left->dtype) return true;
+    if (add_pieces(v, left->body, (run){ ip_box_of(left->dims), last }) && v->from->dtype == left->dtype) return true;
     *v = before;
     return false;
 }
@@ -301,16 +231,15 @@ static bool reads_in_order(const ip_expr *load, const ip_stage *reader)
     const int64_t *from = load->source->dims, *to = reader->dims;
     const int64_t pitch[2][4] = { { from[1] * from[2] * from[3], from[2] * from[3], from[3], 1 },
                                   { to[1] * to[2] * to[3], to[2] * to[3], to[3], 1 } };
-    const run all = { to, 3, 0, to[3] };
-    affine at, sum = { .rest = 0 };
+    const run all = { ip_box_of(to), 3 };
+    ip_index_map at, sum = { .first = 0 };
     if (ip_dims_count(from) != ip_dims_count(to) || ip_dims_count(to) > INT32_MAX) return false;
     for (int d = 0; d < 4; d++) {
-        if (!affine_of(load->arg[d], &all, &at)) return false;
-        add(&sum, &at, pitch[0][d]);
+        if (!affine_of(load->arg[d], &all, &at) || !ip_index_map_add(&sum, &at, pitch[0][d])) return false;
     }
     for (int d = 0; d < 4; d++)
         if (to[d] > 1 && sum.step[d] != pitch[1][d]) return false;
-    return sum.rest == 0 && load->border == IP_BORDER_NONE;
+    return sum.first == 0 && load->border == IP_BORDER_NONE;
 }
 
 /* A product that this element alone reads. */

@@ -4,7 +4,7 @@
  *
  * Note [Exact intervals]
  * Interval arithmetic is exact as long as its operands are independent. Where they share a coordinate, it is not:
- *   - sums of multiples of coordinates are collected first (form), so that x - y + 2 x is 3 x - y;
+ *   - sums of multiples of coordinates are collected first (affine_of), so that x - y + 2 x is 3 x - y;
  *   - a - (a div d) d, which is how a remainder by an argument is written (ops/view.c, Note [Dividing by an argument]),
  *     is known as the remainder that it is;
  *   - a choice by a comparison, as in circshift, is made for both sides of where the comparison changes: the box is cut
@@ -18,6 +18,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 enum {
     MOST_VISITS = 4000, /* of expressions for one index: beyond that it is taken for a gather */
@@ -44,72 +45,156 @@ static bool is_float(const ip_expr *x) { return ip_dtype(x->dtype)->is_float; }
 
 /* ---- sums of multiples of coordinates ----------------------------------------------------- */
 
-typedef struct form {
-    int64_t step[4];
-    ip_span rest;
-} form;
+ip_box ip_box_of(const int64_t dims[4])
+{
+    ip_box box;
+    for (int k = 0; k < 4; k++)
+        box.axis[k] = (ip_span){ 0, ip_max(dims[k], 1) - 1 };
+    return box;
+}
 
 static bool scale(int64_t *a, int64_t by) { return !__builtin_mul_overflow(*a, by, a); }
 
-static bool form_scale(form *f, int64_t by)
+static bool map_scale(ip_index_map *m, int64_t by)
 {
-    bool fits = scale(&f->rest.lo, by) && scale(&f->rest.hi, by);
+    bool fits = scale(&m->first, by) && scale(&m->last, by);
     for (int k = 0; k < 4; k++)
-        fits = fits && scale(&f->step[k], by);
-    if (by < 0) f->rest = (ip_span){ f->rest.hi, f->rest.lo };
+        fits = fits && scale(&m->step[k], by);
+    if (by < 0) {
+        const int64_t first = m->first;
+        m->first = m->last;
+        m->last = first;
+    }
     return fits;
 }
 
-static bool form_add(form *a, const form *b)
+static bool map_add(ip_index_map *a, const ip_index_map *b)
 {
-    bool fits = !__builtin_add_overflow(a->rest.lo, b->rest.lo, &a->rest.lo) &&
-                !__builtin_add_overflow(a->rest.hi, b->rest.hi, &a->rest.hi);
+    bool fits =
+        !__builtin_add_overflow(a->first, b->first, &a->first) && !__builtin_add_overflow(a->last, b->last, &a->last);
     for (int k = 0; k < 4; k++)
         fits = fits && !__builtin_add_overflow(a->step[k], b->step[k], &a->step[k]);
     return fits;
 }
 
-static bool is_number(const ip_expr *x) { return (x->op == IP_X_CONST || x->op == IP_X_PARAM) && !is_float(x); }
-
-/* x as such a sum; false: it is none, or it is not known that casts in it keep its value. */
-static bool form_of(const ip_expr *x, form *f)
+bool ip_index_map_add(ip_index_map *a, const ip_index_map *b, int64_t times)
 {
-    form b;
-    *f = (form){ .rest = { 0, 0 } };
-    switch (x->op) {
-    case IP_X_CONST:
-    case IP_X_PARAM: f->rest = (ip_span){ x->i, x->i }; return is_number(x);
-    case IP_X_TAP: f->rest = (ip_span){ (int64_t)x->lo, (int64_t)x->hi }; return true;
-    case IP_X_COORD: f->step[x->axis] = 1; return true;
-    case IP_X_NEG: return !is_float(x) && form_of(x->arg[0], f) && form_scale(f, -1);
-    case IP_X_ADD:
-    case IP_X_SUB:
-        return !is_float(x) && form_of(x->arg[0], f) && form_of(x->arg[1], &b) &&
-               (x->op == IP_X_ADD || form_scale(&b, -1)) && form_add(f, &b);
-    case IP_X_MUL:
-        if (is_number(x->arg[0])) return form_of(x->arg[1], f) && form_scale(f, x->arg[0]->i);
-        return is_number(x->arg[1]) && form_of(x->arg[0], f) && form_scale(f, x->arg[1]->i);
-    case IP_X_CAST: { /* between whole numbers, of what the new dtype holds */
-        const ip_dtype_facts *facts = ip_dtype(x->dtype);
-        const ip_expr *a = x->arg[0];
-        return !is_float(x) && !is_float(a) && x->dtype != IMGPAR_BOOL && a->lo >= facts->minimum &&
-               a->hi <= facts->maximum && form_of(a, f);
-    }
-    default: return false;
-    }
+    ip_index_map more = *b;
+    return map_scale(&more, times) && map_add(a, &more);
 }
 
-static bool form_span(const form *f, const ip_box *box, ip_span *span)
+bool ip_index_map_is_same(const ip_index_map *a, const ip_index_map *b)
 {
-    *span = f->rest;
+    return a->kind == b->kind && memcmp(a->step, b->step, sizeof a->step) == 0 && a->first == b->first &&
+           a->last == b->last;
+}
+
+bool ip_index_map_span(const ip_index_map *map, const ip_box *box, ip_span *span)
+{
+    *span = (ip_span){ map->first, map->last };
     for (int k = 0; k < 4; k++) {
         int64_t a = box->axis[k].lo, b = box->axis[k].hi;
-        if (!scale(&a, f->step[k]) || !scale(&b, f->step[k]) ||
+        if (!scale(&a, map->step[k]) || !scale(&b, map->step[k]) ||
             __builtin_add_overflow(span->lo, ip_min(a, b), &span->lo) ||
             __builtin_add_overflow(span->hi, ip_max(a, b), &span->hi))
             return false;
     }
     return true;
+}
+
+static bool is_number(const ip_expr *x) { return (x->op == IP_X_CONST || x->op == IP_X_PARAM) && !is_float(x); }
+
+static ip_map_kind kind_of(const ip_index_map *map)
+{
+    int n = 0;
+    bool is_unit = true;
+    for (int k = 0; k < 4; k++) {
+        n += map->step[k] != 0;
+        is_unit = is_unit && (map->step[k] == 0 || map->step[k] == 1);
+    }
+    return n == 0 && map->first == map->last ? IP_MAP_FIXED : n == 1 && is_unit ? IP_MAP_OFFSET : IP_MAP_AFFINE;
+}
+
+static bool map_product(ip_index_map *a, const ip_index_map *b)
+{
+    if (kind_of(b) == IP_MAP_FIXED) return map_scale(a, b->first);
+    const int64_t by = a->first;
+    if (kind_of(a) != IP_MAP_FIXED) return false;
+    *a = *b;
+    return map_scale(a, by);
+}
+
+static bool affine_of(const ip_expr *x, const ip_box *box, ip_index_map *map);
+
+/* The one of two that is less, or the larger one, all over the box. */
+static bool affine_extreme(const ip_expr *x, const ip_box *box, ip_index_map *a, const ip_index_map *b)
+{
+    ip_index_map less = *a;
+    ip_span span;
+    if (!ip_index_map_add(&less, b, -1) || !ip_index_map_span(&less, box, &span)) return false;
+    if (span.lo < 0 && span.hi > 0) return false;
+    if ((x->op == IP_X_MIN) == (span.lo >= 0)) *a = *b;
+    return true;
+}
+
+/* What lies inside all over the box: there all border rules give the index. */
+static bool is_inside(const ip_index_map *index, const ip_index_map *extent, const ip_box *box)
+{
+    ip_span span, size;
+    return ip_index_map_span(index, box, &span) && ip_index_map_span(extent, box, &size) && span.lo >= 0 &&
+           span.hi < size.lo;
+}
+
+/* x as such a sum, but for its kind. Without a box, wherever it is computed: what wraps in its dtype is then not
+ * looked for, but at casts. */
+static bool sum_of(const ip_expr *x, const ip_box *box, ip_index_map *map)
+{
+    ip_index_map b;
+    *map = (ip_index_map){ .first = 0 };
+    switch (x->op) {
+    case IP_X_CONST:
+    case IP_X_PARAM: map->first = map->last = x->i; return true;
+    case IP_X_TAP:
+        map->first = (int64_t)x->lo;
+        map->last = (int64_t)x->hi;
+        return true;
+    case IP_X_COORD: map->step[x->axis] = 1; return true;
+    case IP_X_NEG: return affine_of(x->arg[0], box, map) && map_scale(map, -1);
+    case IP_X_ADD:
+    case IP_X_SUB:
+        return affine_of(x->arg[0], box, map) && affine_of(x->arg[1], box, &b) &&
+               ip_index_map_add(map, &b, x->op == IP_X_ADD ? 1 : -1);
+    case IP_X_MUL: return affine_of(x->arg[0], box, map) && affine_of(x->arg[1], box, &b) && map_product(map, &b);
+    case IP_X_MIN:
+    case IP_X_MAX:
+        return box && affine_of(x->arg[0], box, map) && affine_of(x->arg[1], box, &b) &&
+               affine_extreme(x, box, map, &b);
+    case IP_X_BORDER:
+        return box && affine_of(x->arg[0], box, map) && affine_of(x->arg[1], box, &b) && is_inside(map, &b, box);
+    case IP_X_CAST: { /* between whole numbers, of what the new dtype holds */
+        const ip_dtype_facts *facts = ip_dtype(x->dtype);
+        const ip_expr *a = x->arg[0];
+        return x->dtype != IMGPAR_BOOL && (box || (a->lo >= facts->minimum && a->hi <= facts->maximum)) &&
+               affine_of(a, box, map);
+    }
+    default: return false;
+    }
+}
+
+static bool affine_of(const ip_expr *x, const ip_box *box, ip_index_map *map)
+{
+    const ip_dtype_facts *facts = ip_dtype(x->dtype);
+    ip_span span;
+    if (facts->is_float || !sum_of(x, box, map)) return false;
+    if (!box) return true;
+    return ip_index_map_span(map, box, &span) && (double)span.lo >= facts->minimum && (double)span.hi <= facts->maximum;
+}
+
+bool ip_index_affine(const ip_expr *index, const ip_box *box, ip_index_map *map)
+{
+    const bool is_affine = affine_of(index, box, map);
+    map->kind = is_affine ? kind_of(map) : IP_MAP_GATHER;
+    return is_affine;
 }
 
 /* ---- whole numbers ------------------------------------------------------------------------- */
@@ -175,10 +260,10 @@ static bool as_remainder(looking *l, const ip_expr *x, ip_span *span)
 
 static bool sum_span(looking *l, const ip_expr *x, ip_span a, ip_span b, ip_span *r)
 {
-    form f;
+    ip_index_map map;
     if (x->arg[0]->uses & x->arg[1]->uses & IP_USES_COORDS) {
         if (as_remainder(l, x, r)) return true;
-        if (form_of(x, &f)) return form_span(&f, l->box, r);
+        if (affine_of(x, NULL, &map)) return ip_index_map_span(&map, l->box, r);
     }
     if (x->op == IP_X_SUB) b = (ip_span){ -b.hi, -b.lo };
     return !__builtin_add_overflow(a.lo, b.lo, &r->lo) && !__builtin_add_overflow(a.hi, b.hi, &r->hi);
@@ -535,25 +620,9 @@ bool ip_index_number(const ip_expr *x, const int64_t place[4], double *number)
 
 ip_index_map ip_index_map_of(const ip_expr *index)
 {
-    ip_index_map map = { .kind = IP_MAP_GATHER };
-    ip_box anywhere;
+    const ip_box one = ip_box_of((const int64_t[4]){ 1, 1, 1, 1 });
+    ip_index_map map;
     ip_span unused;
-    form f;
-    if (form_of(index, &f)) {
-        int n = 0;
-        bool is_unit = true;
-        for (int k = 0; k < 4; k++) {
-            map.step[k] = f.step[k];
-            n += f.step[k] != 0;
-            is_unit = is_unit && (f.step[k] == 0 || f.step[k] == 1);
-        }
-        map.first = f.rest.lo;
-        map.last = f.rest.hi;
-        map.kind = n == 0 && map.first == map.last ? IP_MAP_FIXED : n == 1 && is_unit ? IP_MAP_OFFSET : IP_MAP_AFFINE;
-        return map;
-    }
-    for (int k = 0; k < 4; k++)
-        anywhere.axis[k] = (ip_span){ 0, 0 };
-    if (ip_index_span(index, &anywhere, &unused)) map.kind = IP_MAP_STEPS;
-    return map;
+    if (ip_index_affine(index, NULL, &map)) return map;
+    return (ip_index_map){ .kind = ip_index_span(index, &one, &unused) ? IP_MAP_STEPS : IP_MAP_GATHER };
 }

@@ -42,6 +42,17 @@ typedef struct ip_index_map {
 } ip_index_map;
 
 ip_index_map ip_index_map_of(const ip_expr *index);
+/* The sum of multiples of coordinates that index is for all elements of box, of which its clamps and border rules then
+ * choose one side, and in which nothing wraps. False: it is none, map->kind is GATHER. */
+bool ip_index_affine(const ip_expr *index, const ip_box *box, ip_index_map *map);
+
+/* Of FIXED to AFFINE: a + times * b into *a, but for its kind; the smallest interval that holds all of a box. False:
+ * numbers are too large. */
+bool ip_index_map_add(ip_index_map *a, const ip_index_map *b, int64_t times);
+bool ip_index_map_span(const ip_index_map *map, const ip_box *box, ip_span *span);
+bool ip_index_map_is_same(const ip_index_map *a, const ip_index_map *b);
+/* All elements of a domain; empty extents have one. */
+ip_box ip_box_of(const int64_t dims[4]);
 
 /* The smallest interval that holds index for all elements of box; larger only where two parts of index depend on one
  * coordinate in ways that neither a sum of multiples, nor a remainder, nor a choice tells. False: a gather. */
