@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The IR: every rewrite rule, ranges, hash-consing, index classification, and what the verifier refuses. */
 #include "base/str.h"
+#include "ir/index_map.h"
 #include "ir/stage.h"
 #include "ops/box_muller.h"
 #include "asserts.h"

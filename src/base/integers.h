@@ -3,7 +3,11 @@
 #ifndef IP_BASE_INTEGERS_H
 #define IP_BASE_INTEGERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* a * by into *a; false: the product is too large. */
+static inline bool ip_scale(int64_t *a, int64_t by) { return !__builtin_mul_overflow(*a, by, a); }
 
 /* a / b rounded up, of a >= 0; 0 if b is not positive. */
 static inline int64_t ip_ceil_div(int64_t a, int64_t b) { return b > 0 ? a / b + (a % b != 0) : 0; }

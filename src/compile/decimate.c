@@ -16,7 +16,6 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "compile/passes.h"
-#include "ir/index_map.h"
 #include "ir/opaque.h"
 
 #include <stdlib.h>

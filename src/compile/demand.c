@@ -9,7 +9,6 @@
 #include "base/dtype.h"
 #include "base/integers.h"
 #include "compile/passes.h"
-#include "ir/index_map.h"
 #include "ir/opaque.h"
 
 typedef struct demand {

@@ -14,7 +14,6 @@
  * result's memory.
  */
 #include "compile/passes.h"
-#include "ir/index_map.h"
 
 #include <string.h>
 

@@ -38,7 +38,6 @@
 #include "base/integers.h"
 #include "compile/kernels.h"
 #include "graph/array.h"
-#include "ir/index_map.h"
 #include "ir/opaque.h"
 
 #include <stdio.h>

@@ -11,7 +11,6 @@
  */
 #include "base/alloc.h"
 #include "compile/passes.h"
-#include "ir/index_map.h"
 
 #include <stdlib.h>
 #include <string.h>

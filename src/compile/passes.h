@@ -4,6 +4,7 @@
 #define IP_COMPILE_PASSES_H
 
 #include "compile/plan.h"
+#include "ir/index_map.h"
 
 /* nodes -> stages: equal nodes merged, every node lowered by its row; steps of a loop, one after the other */
 imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
@@ -117,13 +118,6 @@ bool ip_may_keep_rows(const ip_kernel *kernel, int64_t columns);
 /* Rows of a copy that are made together. */
 int ip_rows_at_once(const ip_stage *copy);
 bool ip_kernel_computes(const ip_kernel *kernel, const ip_stage *stage); /* it is one of the kernel's own */
-/* x's value minus the coordinate along axis: what is added to it, if that does not depend on coordinates 2 and 3;
- * else NULL. */
-ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis);
-/* The k of a column k x + a constant or an argument; 0: it is none of those. */
-int64_t ip_x_step(const ip_expr *column);
-/* The k of a column x div k; 0: it is none. */
-int64_t ip_x_divisor(const ip_expr *column);
 /* Whether load reads pixels of so many channels at such columns, few times each: emit_repeat.c, Note [Copies side by
  * side]. */
 bool ip_repeats_pixels(const ip_expr *load, int64_t channels);

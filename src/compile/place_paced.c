@@ -15,7 +15,6 @@
  */
 #include "base/integers.h"
 #include "compile/placing.h"
-#include "ir/index_map.h"
 
 static bool is_row(const ip_expr *x) { return x->op == IP_X_COORD && x->axis == 1; }
 

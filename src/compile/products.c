@@ -24,7 +24,6 @@
 
 #include "base/dtype.h"
 #include "base/integers.h"
-#include "ir/index_map.h"
 
 #include <string.h>
 

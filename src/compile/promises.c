@@ -18,7 +18,6 @@
 #include "base/integers.h"
 #include "compile/passes.h"
 #include "graph/array.h"
-#include "ir/index_map.h"
 #include "ir/opaque.h"
 
 #include <string.h>

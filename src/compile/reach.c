@@ -10,44 +10,8 @@
  * needs whole rows, and is refused in tiles. Copies of a source are the exception: they hold row r of the endless
  * pattern, whatever source row that is, so a reader does not wrap at all.
  */
-#include "base/dtype.h"
 #include "base/integers.h"
 #include "compile/passes.h"
-
-ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis)
-{
-    if (x->op == IP_X_COORD && x->axis == axis) return ip_x_int(ir, IMGPAR_I32, 0);
-    if (x->op != IP_X_ADD && x->op != IP_X_SUB) return NULL;
-    for (int side = 0; side < (x->op == IP_X_ADD ? 2 : 1); side++) {
-        ip_expr *other = x->arg[1 - side];
-        if (other->uses & (IP_USES_X | IP_USES_C)) continue;
-        ip_expr *rest = ip_x_offset_from(ir, x->arg[side], axis);
-        if (rest) return ip_x_binary(ir, x->op, rest, other);
-    }
-    return NULL;
-}
-
-int64_t ip_x_step(const ip_expr *column)
-{
-    if (column->op == IP_X_ADD && (column->arg[1]->op == IP_X_CONST || column->arg[1]->op == IP_X_PARAM))
-        column = column->arg[0];
-    bool is_multiple = column->op == IP_X_MUL && ip_x_is_coord(column->arg[0], 2);
-    return is_multiple && column->arg[1]->op == IP_X_CONST ? column->arg[1]->i : 0;
-}
-
-static const ip_expr *without_casts(const ip_expr *x)
-{
-    while (x->op == IP_X_CAST && !ip_dtype(x->arg[0]->dtype)->is_float)
-        x = x->arg[0];
-    return x;
-}
-
-int64_t ip_x_divisor(const ip_expr *column)
-{
-    column = without_casts(column);
-    bool is_quotient = column->op == IP_X_IDIV && ip_x_is_coord(without_casts(column->arg[0]), 2);
-    return is_quotient && column->arg[1]->op == IP_X_CONST ? column->arg[1]->i : 0;
-}
 
 ip_reach ip_load_reach(ip_ir *ir, const ip_expr *load, const int64_t domain[4])
 {

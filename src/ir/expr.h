@@ -265,20 +265,13 @@ int ip_x_size(ip_ir *ir, ip_expr *root);
 /* About how many operations an element takes: as ip_x_size(), with every tap of a window counted. */
 int64_t ip_x_cost(ip_ir *ir, ip_expr *root);
 
-/* What an index expression does with the domain's coordinate. */
-typedef enum ip_index_kind {
-    IP_INDEX_UNIT,  /* COORD(axis) + an offset in [lo, hi] (a window's taps: lo < hi) */
-    IP_INDEX_FIXED, /* the same for all elements: constant or uniform */
-    IP_INDEX_OTHER  /* anything else: a gather */
-} ip_index_kind;
-typedef struct ip_index {
-    ip_index_kind kind;
-    int axis;           /* UNIT */
-    int lo, hi;         /* UNIT: offsets */
-    bool uses_coord[4]; /* which coordinates it depends on */
-    bool uses_tap;
-} ip_index;
-ip_index ip_x_classify(ip_ir *ir, ip_expr *index);
+/* Whether x is the same for all elements of a row. */
+static inline bool ip_x_is_uniform(const ip_expr *x) { return !(x->uses & (IP_USES_X | IP_USES_C)); }
+/* Whether a load reads the same row for all of them. */
+static inline bool ip_x_reads_uniform_row(const ip_expr *load)
+{
+    return ip_x_is_uniform(load->arg[0]) && ip_x_is_uniform(load->arg[1]);
+}
 static inline bool ip_x_is_coord(const ip_expr *x, int axis) { return x->op == IP_X_COORD && x->axis == axis; }
 
 #endif

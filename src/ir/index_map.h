@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Index maps: what a load's index along one axis does with the coordinates of the element that reads, and its inverse
- * on boxes: of a box of elements, the interval of the source that they read. Numbers that are arguments of a kernel
- * (offsets of crop, extents) count with the values they have, so that demand is exact though no program's text knows
- * them.
+ * Index maps: what a load's index along one axis does with the coordinates of the element that reads. This is the one
+ * place where indices are classified. There are two views of them:
+ *
+ *   - that of a run, in which numbers that are arguments of a kernel (offsets of crop, extents) count with the values
+ *     they have: the map, and its inverse on boxes, of a box of elements the interval of the source that they read. So
+ *     demand is exact though no program's text knows those numbers.
+ *   - that of a program's text, to which an argument is any number of its range.
  *
  *     ip_span rows;
  *     if (ip_index_span(load->arg[1], &box, &rows))
@@ -14,6 +17,8 @@
 #define IP_IR_INDEX_MAP_H
 
 #include "ir/stage.h"
+
+/* ---- in a run: arguments have their values ------------------------------------------------- */
 
 /* Whole numbers from lo to hi, both included. */
 typedef struct ip_span {
@@ -43,7 +48,8 @@ typedef struct ip_index_map {
 
 ip_index_map ip_index_map_of(const ip_expr *index);
 /* The sum of multiples of coordinates that index is for all elements of box, of which its clamps and border rules then
- * choose one side, and in which nothing wraps. False: it is none, map->kind is GATHER. */
+ * choose one side, and in which nothing wraps. Box NULL: for all elements there are; what wraps is then looked for at
+ * casts only. False: it is none, map->kind is GATHER. */
 bool ip_index_affine(const ip_expr *index, const ip_box *box, ip_index_map *map);
 
 /* Of FIXED to AFFINE: a + times * b into *a, but for its kind; the smallest interval that holds all of a box. False:
@@ -64,5 +70,27 @@ bool ip_index_number(const ip_expr *x, const int64_t place[4], double *number);
  * nearest element counts as read, since kernels may read it and not use it; so it does for IP_BORDER_NONE, of which
  * nothing lies outside. */
 ip_span ip_border_span(int border, ip_span span, int64_t extent);
+
+/* ---- in a program's text: arguments are any numbers -------------------------------------------- */
+
+typedef enum ip_index_kind {
+    IP_INDEX_UNIT,  /* COORD(axis) + an offset in [lo, hi] (a window's taps: lo < hi) */
+    IP_INDEX_FIXED, /* the same for all elements: constant or uniform */
+    IP_INDEX_OTHER  /* anything else: a gather */
+} ip_index_kind;
+typedef struct ip_index {
+    ip_index_kind kind;
+    int axis;   /* UNIT */
+    int lo, hi; /* UNIT: offsets */
+    bool uses_tap;
+} ip_index;
+ip_index ip_x_classify(ip_ir *ir, ip_expr *index);
+/* x's value minus the coordinate along axis: what is added to it, if that does not depend on coordinates 2 and 3;
+ * else NULL. */
+ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis);
+/* The k of a column k x + a constant or an argument; 0: it is none of those. */
+int64_t ip_x_step(const ip_expr *column);
+/* The k of a column x div k; 0: it is none. */
+int64_t ip_x_divisor(const ip_expr *column);
 
 #endif

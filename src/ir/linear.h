@@ -46,12 +46,5 @@ typedef struct ip_linear {
 bool ip_linear_of(ip_ir *ir, ip_expr *x, ip_linear *out);
 /* Whether it is a sum of single loads and nothing else: no weights, start, rounding. */
 bool ip_linear_is_sum(const ip_linear *form);
-/* Whether x is the same for all elements of a row. */
-static inline bool ip_x_is_uniform(const ip_expr *x) { return !(x->uses & (IP_USES_X | IP_USES_C)); }
-/* Whether a load reads the same row for all of them. */
-static inline bool ip_x_reads_uniform_row(const ip_expr *load)
-{
-    return ip_x_is_uniform(load->arg[0]) && ip_x_is_uniform(load->arg[1]);
-}
 
 #endif

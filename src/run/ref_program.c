@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "ir/index_map.h"
 
 #include <string.h>
 
