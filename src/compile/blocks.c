@@ -47,8 +47,7 @@ static bool is_of_a_piece(const ip_expr *index)
 {
     if (index->op != IP_X_ADD || index->arg[1]->op != IP_X_PARAM) return false;
     const ip_expr *x = index->arg[0];
-    return ip_x_is_coord(x, 2) ||
-           (x->op == IP_X_MIN && ip_x_is_coord(x->arg[0], 2) && !(x->arg[1]->uses & (IP_USES_X | IP_USES_C)));
+    return ip_x_is_coord(x, 2) || (x->op == IP_X_MIN && ip_x_is_coord(x->arg[0], 2) && ip_x_is_uniform(x->arg[1]));
 }
 
 static bool note_read(ip_expr *x, void *user)
@@ -63,8 +62,7 @@ static bool note_read(ip_expr *x, void *user)
     bool is_input =
         s->kind != IP_STAGE_TABLE && !(placed && ip_placed_is_kept(placed)) && !ip_kernel_texture(r->site->kernel, s);
     bool is_piece = is_of_a_piece(x->arg[2]), is_beside = constant_offset(ir, x->arg[2], 2, &column);
-    if (!is_input || x->arg[0]->uses & (IP_USES_X | IP_USES_C) || !row_of(ir, x->arg[1], &step, &row) ||
-        (!is_piece && !is_beside))
+    if (!is_input || !ip_x_is_uniform(x->arg[0]) || !row_of(ir, x->arg[1], &step, &row) || (!is_piece && !is_beside))
         return true;
     int k = 0;
     while (k < f->n && !(f->of[k].load->source == s && f->of[k].step == step && (step == 1 || f->of[k].row == row)))

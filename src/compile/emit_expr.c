@@ -211,8 +211,8 @@ static const char *number_text(ip_emit *e, const ip_expr *x)
 static bool is_kept_short(const ip_emit *e, const ip_expr *x)
 {
     bool is_read_again = x->id < uses_size(e) && e->uses[x->id + 1] > 1;
-    return e->options->pragmas && x->dtype == IMGPAR_U16 && x->op == IP_X_ADD && is_read_again &&
-           x->uses & (IP_USES_X | IP_USES_C) && x->arg[0]->hi + x->arg[1]->hi <= UINT16_MAX;
+    return e->options->pragmas && x->dtype == IMGPAR_U16 && x->op == IP_X_ADD && is_read_again && !ip_x_is_uniform(x) &&
+           x->arg[0]->hi + x->arg[1]->hi <= UINT16_MAX;
 }
 
 /* + - * of integers: small ones are computed as int and cut; wide ones that may wrap go through unsigned. */

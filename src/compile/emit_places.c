@@ -41,12 +41,12 @@ static bool check_place(ip_expr *x, void *user)
 {
     place_check *c = user;
     if (x->op != IP_X_LOAD || !is_at_computed_place(c->site->ir, x)) return true;
-    bool own_channel = x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3 && x->source->dims[3] == c->site->channels;
+    bool own_channel = ip_x_is_coord(x->arg[3], 3) && x->source->dims[3] == c->site->channels;
     c->n++;
     c->reads_far |= (x->arg[1]->uses & IP_USES_X) != 0;
     /* what tells the places is computed before it is known that all are inside */
-    c->fits = c->fits && own_channel && !ip_kernel_placed(c->site->kernel, x->source) &&
-              !(x->arg[0]->uses & (IP_USES_X | IP_USES_C)) && !((x->arg[1]->uses | x->arg[2]->uses) & IP_USES_C);
+    c->fits = c->fits && own_channel && !ip_kernel_placed(c->site->kernel, x->source) && ip_x_is_uniform(x->arg[0]) &&
+              !((x->arg[1]->uses | x->arg[2]->uses) & IP_USES_C);
     return false;
 }
 

@@ -28,7 +28,7 @@ bool ip_repeats_pixels(const ip_expr *load, int64_t channels)
     int64_t times = ip_x_divisor(load->arg[2]);
     return load->source->kind != IP_STAGE_TABLE && load->border == IP_BORDER_NONE &&
            load->source->dtype != IMGPAR_F16 && times >= 2 && times <= IP_FEW_TIMES && is_own_channel &&
-           load->source->dims[3] == channels && !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
+           load->source->dims[3] == channels && ip_x_reads_uniform_row(load);
 }
 
 static bool are_words(const repeating *r)

@@ -400,7 +400,7 @@ static void compute_pixels(ip_emit *e, const ip_columns *c)
 static void find_angle(ip_expr *x, void *user)
 {
     const ip_emit **e = user;
-    if (*e && x->uses & (IP_USES_X | IP_USES_C) && ip_emit_is_of_angle(*e, x)) *e = NULL;
+    if (*e && !ip_x_is_uniform(x) && ip_emit_is_of_angle(*e, x)) *e = NULL;
 }
 
 static bool has_angle(const ip_emit *e, ip_expr *body)

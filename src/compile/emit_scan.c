@@ -19,7 +19,7 @@
 
 static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
 {
-    return x->op == IP_X_COORD && x->axis == 3 ? ip_x_int(ir, IMGPAR_I32, *(int *)user) : x;
+    return ip_x_is_coord(x, 3) ? ip_x_int(ir, IMGPAR_I32, *(int *)user) : x;
 }
 
 ip_expr *ip_scan_channel(ip_scan *w, ip_expr *x, int c) { return c < 0 ? x : ip_x_map(w->e->ir, x, put_channel, &c); }

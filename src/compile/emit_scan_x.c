@@ -424,7 +424,7 @@ static bool check_load(ip_expr *x, void *user)
     for (int k = 0; k < x->n_args; k++)
         ip_x_descend(r->ir, x->arg[k], note_load, &reads_more);
     r->fits = r->fits && !reads_more && x->source->kind != IP_STAGE_TABLE && x->source->dtype != IMGPAR_F16 &&
-              x->arg[2]->op == IP_X_COORD && x->arg[2]->axis == 2;
+              ip_x_is_coord(x->arg[2], 2);
     return false;
 }
 

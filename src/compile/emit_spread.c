@@ -15,7 +15,7 @@ static ip_expr *shared_part(ip_expr *body, int channels, ip_expr **last)
     if (body->op != IP_X_SELECT) return body;
     const ip_expr *test = body->arg[0];
     bool is_number = test->op == IP_X_EQ && ip_x_is_coord(test->arg[0], 3) && test->arg[1]->op == IP_X_CONST;
-    if (!is_number || test->arg[1]->i != channels - 1 || body->arg[1]->uses & (IP_USES_X | IP_USES_C)) return NULL;
+    if (!is_number || test->arg[1]->i != channels - 1 || !ip_x_is_uniform(body->arg[1])) return NULL;
     *last = body->arg[1];
     return body->arg[2];
 }

@@ -136,7 +136,7 @@ static bool declare_shared(ip_expr *x, void *user)
 {
     ip_emit *e = user;
     if (x->n_args == 0 || x->op == IP_X_LOAD || ip_x_is_repeated(x) || ip_emit_name_of(e, x)) return false;
-    if (x->uses & (IP_USES_X | IP_USES_C)) return true;
+    if (!ip_x_is_uniform(x)) return true;
     const char *text = ip_emit_value(e, x);
     if (!ip_emit_name_of(e, x)) {
         const char *name = ip_text(e->ir, "v%d", e->n_values++);

@@ -8,13 +8,13 @@ static bool flat_value(const ip_site *site, ip_expr *x);
 static bool flat_load(const ip_site *site, const ip_expr *load)
 {
     const ip_stage *s = load->source;
-    if (s->kind == IP_STAGE_TABLE) return !(load->arg[2]->uses & (IP_USES_X | IP_USES_C));
-    if (!load->uses || !((load->arg[2]->uses | load->arg[3]->uses) & (IP_USES_X | IP_USES_C))) return !load->uses;
+    if (s->kind == IP_STAGE_TABLE) return ip_x_is_uniform(load->arg[2]);
+    if (!load->uses || (ip_x_is_uniform(load->arg[2]) && ip_x_is_uniform(load->arg[3]))) return !load->uses;
     ip_expr *rest = ip_x_offset_from(site->ir, load->arg[2], 2);
     bool in_row = rest && (load->border == IP_BORDER_NONE || ip_site_column_is_inside(site, load) ||
                            (rest->op == IP_X_CONST && rest->i == 0 && s->dims[2] == site->domain[2]));
     bool same_channels = load->arg[3]->op == IP_X_COORD && s->dims[3] == site->channels;
-    bool row_is_uniform = !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
+    bool row_is_uniform = ip_x_reads_uniform_row(load);
     ip_expr *outside = load->n_args == 5 ? load->arg[4] : NULL; /* another value a channel is none for a flat loop */
     bool flat_outside = !outside || !(outside->uses & IP_USES_C) || outside->op == IP_X_LOAD;
     return in_row && same_channels && row_is_uniform && flat_outside && (!outside || flat_value(site, outside));
@@ -23,7 +23,7 @@ static bool flat_load(const ip_site *site, const ip_expr *load)
 static bool flat_value(const ip_site *site, ip_expr *x)
 {
     if (x->op == IP_X_LOAD) return flat_load(site, x);
-    if (!(x->uses & (IP_USES_X | IP_USES_C))) return true;
+    if (ip_x_is_uniform(x)) return true;
     return x->op != IP_X_COORD && x->op != IP_X_BORDER;
 }
 

@@ -138,8 +138,7 @@ static bool check_gather(ip_expr *x, void *user)
     bool *found = user;
     if (x->op != IP_X_LOAD) return !*found;
     const ip_expr *column = x->arg[2]->op == IP_X_ADD ? x->arg[2]->arg[0] : x->arg[2];
-    bool in_row = !((x->arg[0]->uses | x->arg[1]->uses) & (IP_USES_X | IP_USES_C)),
-         is_listed = column->op == IP_X_LOAD && column->uses & IP_USES_X;
+    bool in_row = ip_x_reads_uniform_row(x), is_listed = column->op == IP_X_LOAD && column->uses & IP_USES_X;
     *found |= in_row && ip_x_is_coord(x->arg[3], 3) && (is_listed || ip_x_step(x->arg[2]) > 1);
     return false;
 }

@@ -26,7 +26,7 @@ static bool load_fits(lane_check *c, ip_expr *x)
     const ip_placed *placed = ip_kernel_placed(c->site->kernel, x->source);
     /* of three channels the fourth lane is read behind the last pixel */
     c->is_kept &= x->source->dims[3] == IP_LANES || (placed && placed->place == IP_PLACE_RING);
-    bool own_channel = x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3 && x->source->dims[3] == c->site->channels;
+    bool own_channel = ip_x_is_coord(x->arg[3], 3) && x->source->dims[3] == c->site->channels;
     c->gathers |= !ip_x_offset_from(c->site->ir, x->arg[2], 2);
     return x->border == IP_BORDER_NONE && own_channel && is_number(x) && x->source->dtype == x->dtype &&
            !((x->arg[0]->uses | x->arg[1]->uses | x->arg[2]->uses) & IP_USES_C);
@@ -92,7 +92,7 @@ ip_expr *ip_lanes_part(const ip_site *site, ip_expr *x)
         for (int k = 0; k < x->n_args; k++) {
             if (!inner && gathers(site, x->arg[k]))
                 inner = x->arg[k];
-            else if (x->arg[k]->uses & (IP_USES_X | IP_USES_C))
+            else if (!ip_x_is_uniform(x->arg[k]))
                 return x;
         }
         if (!inner) return x;
@@ -119,14 +119,13 @@ static bool load_fits_pairs(pairs_check *c, const ip_expr *x)
     bool is_list = is_listed(x->arg[2]) && x->uses & IP_USES_C, is_own = ip_x_is_coord(x->arg[2], 2);
     c->has_list |= is_list;
     return s->dims[3] == IP_LANES && x->border == IP_BORDER_NONE && (is_own || is_list) &&
-           (ip_x_is_coord(x->arg[3], 3) || x->arg[3]->op == IP_X_CONST) &&
-           !((x->arg[0]->uses | x->arg[1]->uses) & (IP_USES_X | IP_USES_C));
+           (ip_x_is_coord(x->arg[3], 3) || x->arg[3]->op == IP_X_CONST) && ip_x_reads_uniform_row(x);
 }
 
 static bool check_pairs(ip_expr *x, void *user)
 {
     pairs_check *c = user;
-    if (!(x->uses & (IP_USES_X | IP_USES_C)) || !c->fits || ip_is_by_channel(x)) return false;
+    if (ip_x_is_uniform(x) || !c->fits || ip_is_by_channel(x)) return false;
     switch (x->op) {
     case IP_X_LOAD: c->fits = load_fits_pairs(c, x); return false;
     case IP_X_ADD:
@@ -156,7 +155,7 @@ typedef struct step_check {
 static bool check_step(ip_expr *x, void *user)
 {
     step_check *c = user;
-    if (!(x->uses & (IP_USES_X | IP_USES_C))) return false;
+    if (ip_x_is_uniform(x)) return false;
     if (x->op != IP_X_LOAD) {
         c->fits = c->fits && !ip_x_is_repeated(x) && x->op != IP_X_COORD;
         return c->fits;
@@ -164,7 +163,7 @@ static bool check_step(ip_expr *x, void *user)
     int64_t step = ip_x_step(x->arg[2]);
     if (c->n_loads++ == 0) c->step = step;
     bool is_flat = ip_x_is_coord(x->arg[3], 3) && x->source->dims[3] == c->channels;
-    c->fits = c->fits && step == c->step && is_flat && !((x->arg[0]->uses | x->arg[1]->uses) & (IP_USES_X | IP_USES_C));
+    c->fits = c->fits && step == c->step && is_flat && ip_x_reads_uniform_row(x);
     return false;
 }
 

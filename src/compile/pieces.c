@@ -10,7 +10,7 @@
  */
 #include "compile/passes.h"
 
-static bool is_column(const ip_expr *x) { return x->op == IP_X_COORD && x->axis == 2; }
+static bool is_column(const ip_expr *x) { return ip_x_is_coord(x, 2); }
 
 typedef struct search {
     ip_expr *test;

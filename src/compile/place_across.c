@@ -20,7 +20,7 @@ static bool reads_whole_pixels(const ip_kernel *kernel, const ip_expr *load, con
     const ip_stage *s = load->source;
     const ip_expr *c = load->arg[3];
     if (s->kind == IP_STAGE_TABLE || ip_kernel_computes(kernel, s) || load->border != IP_BORDER_NONE) return false;
-    bool own_channel = c->op == IP_X_COORD && c->axis == 3 && s->dims[3] == domain[3] && s->dims[3] > 0;
+    bool own_channel = ip_x_is_coord(c, 3) && s->dims[3] == domain[3] && s->dims[3] > 0;
     return own_channel || (s->dims[3] == 1 && domain[3] == 1 && c->op == IP_X_CONST);
 }
 

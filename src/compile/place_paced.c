@@ -16,7 +16,7 @@
 #include "base/integers.h"
 #include "compile/placing.h"
 
-static bool is_row(const ip_expr *x) { return x->op == IP_X_COORD && x->axis == 1; }
+static bool is_row(const ip_expr *x) { return ip_x_is_coord(x, 1); }
 
 static bool is_number(const ip_expr *x) { return x->op == IP_X_CONST || x->op == IP_X_PARAM; }
 

@@ -30,7 +30,7 @@ static bool load_moves_with_tap(ip_ir *ir, const ip_expr *load, int axis)
 static bool check_moving(ip_expr *x, void *user)
 {
     tap_check *t = user;
-    if (x->op == IP_X_TAP || (x->op == IP_X_COORD && x->axis == t->axis) || x->op == IP_X_WINDOW)
+    if (x->op == IP_X_TAP || ip_x_is_coord(x, t->axis) || x->op == IP_X_WINDOW)
         t->moves = false;
     else if (x->op == IP_X_LOAD)
         t->moves = t->moves && load_moves_with_tap(t->ir, x, t->axis);

@@ -73,7 +73,7 @@ static bool is_mask(ip_placing *p, const ip_stage *reader, ip_expr *spread)
 
 static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
 {
-    return x->op == IP_X_COORD && x->axis == 3 ? ip_x_int(ir, IMGPAR_I32, *(int *)user) : x;
+    return ip_x_is_coord(x, 3) ? ip_x_int(ir, IMGPAR_I32, *(int *)user) : x;
 }
 
 static ip_expr *of_channel(ip_ir *ir, ip_expr *value, int c) { return ip_x_map_values(ir, value, put_channel, &c); }

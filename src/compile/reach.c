@@ -45,7 +45,7 @@ bool ip_load_reads_beside(ip_ir *ir, const ip_expr *load, const int64_t domain[4
     *hi = x.hi;
     return load->border != IP_BORDER_NONE && load->source->kind != IP_STAGE_TABLE &&
            load->source->dims[2] == domain[2] && x.kind == IP_INDEX_UNIT && x.axis == 2 && (x.lo != 0 || x.hi != 0) &&
-           !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
+           ip_x_reads_uniform_row(load);
 }
 
 static void contract(int *lo, int *hi, int border)

@@ -16,7 +16,7 @@ bool ip_site_column_is_inside(const ip_site *site, const ip_expr *load)
 
 static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
 {
-    return x->op == IP_X_COORD && x->axis == 3 ? ip_x_int(ir, IMGPAR_I32, *(int *)user) : x;
+    return ip_x_is_coord(x, 3) ? ip_x_int(ir, IMGPAR_I32, *(int *)user) : x;
 }
 
 ip_expr *ip_of_channel(const ip_site *site, ip_expr *x, int c)

@@ -85,11 +85,11 @@ static void take(search *s, ip_expr *x)
 static bool look(ip_expr *x, void *user)
 {
     search *s = user;
-    if (!s->is_flat || !(x->uses & (IP_USES_X | IP_USES_C))) return false;
+    if (!s->is_flat || ip_x_is_uniform(x)) return false;
     if (is_shared(x) || is_by_number(s->ir, x))
         take(s, x);
     else if (x->op == IP_X_LOAD)
-        s->is_flat = x->source->dims[3] == s->channels && x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3 &&
+        s->is_flat = x->source->dims[3] == s->channels && ip_x_is_coord(x->arg[3], 3) &&
                      (!(x->arg[2]->uses & IP_USES_X) || ip_x_offset_from(s->ir, x->arg[2], 2));
     else if (x->op == IP_X_COORD || x->op == IP_X_BORDER)
         s->is_flat = false;
@@ -103,7 +103,7 @@ static ip_expr *only_argument(const ip_expr *x)
 {
     ip_expr *found = NULL;
     for (int k = 0; k < x->n_args && x->op != IP_X_LOAD && !ip_x_is_repeated(x); k++) {
-        if (!(x->arg[k]->uses & (IP_USES_X | IP_USES_C)) || x->arg[k] == found) continue;
+        if (ip_x_is_uniform(x->arg[k]) || x->arg[k] == found) continue;
         if (found) return NULL;
         found = x->arg[k];
     }

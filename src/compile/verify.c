@@ -119,7 +119,7 @@ static void check_segment(checker *c, const ip_placed *p, const ip_segment *segm
         return;
     }
     if (segment->cut) {
-        if (segment->cut->uses & (IP_USES_X | IP_USES_C)) complain(c, p->stage, "is cut at more than one column");
+        if (!ip_x_is_uniform(segment->cut)) complain(c, p->stage, "is cut at more than one column");
         for (int k = 0; k < 2; k++)
             check_segment(c, p, segment->parts[k]);
         return;

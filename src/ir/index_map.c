@@ -221,7 +221,7 @@ ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis)
     if (x->op != IP_X_ADD && x->op != IP_X_SUB) return NULL;
     for (int side = 0; side < (x->op == IP_X_ADD ? 2 : 1); side++) {
         ip_expr *other = x->arg[1 - side];
-        if (other->uses & (IP_USES_X | IP_USES_C)) continue;
+        if (!ip_x_is_uniform(other)) continue;
         ip_expr *rest = ip_x_offset_from(ir, x->arg[side], axis);
         if (rest) return ip_x_binary(ir, x->op, rest, other);
     }

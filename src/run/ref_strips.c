@@ -81,7 +81,7 @@ bool ip_ref_reads_nearby(const ip_stage *reader, const ip_expr *load)
 {
     const ip_stage *source = load->source;
     const bool are_maps = reader->kind == IP_STAGE_MAP && source->kind == IP_STAGE_MAP,
-               is_of_row = !((load->arg[0]->uses | load->arg[1]->uses) & (IP_USES_X | IP_USES_C));
+               is_of_row = ip_x_reads_uniform_row(load);
     if (!are_maps || !is_of_row || source->dims[0] != reader->dims[0] || source->dims[1] != reader->dims[1])
         return false;
     const ip_index_map row = ip_index_map_of(load->arg[1]);
