@@ -98,16 +98,10 @@ static void note_rows(ip_expr *load, void *user)
 
 /* ---- the rewrite ------------------------------------------------------------------------------- */
 
-static ip_expr *put_row(ip_ir *ir, ip_expr *x, void *user)
-{
-    (void)ir;
-    return ip_x_is_coord(x, 1) ? user : x;
-}
-
 static void decimate(decimating *d, ip_stage *p)
 {
     row_map *read = &d->maps[p->id];
-    p->body = ip_x_map(d->ir, p->body, put_row, read->row);
+    p->body = ip_x_put_coords(d->ir, p->body, (ip_expr *const[4]){ [1] = read->row });
     p->dims[1] = read->rows;
     p->view = NULL;
     read->is_decimated = true;

@@ -17,12 +17,11 @@
  */
 #include "compile/emit_scan.h"
 
-static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
+ip_expr *ip_scan_channel(ip_scan *w, ip_expr *x, int c)
 {
-    return ip_x_is_coord(x, 3) ? ip_x_int(ir, IMGPAR_I32, *(int *)user) : x;
+    if (c < 0) return x;
+    return ip_x_put_coords(w->e->ir, x, (ip_expr *const[4]){ [3] = ip_x_int(w->e->ir, IMGPAR_I32, c) });
 }
-
-ip_expr *ip_scan_channel(ip_scan *w, ip_expr *x, int c) { return c < 0 ? x : ip_x_map(w->e->ir, x, put_channel, &c); }
 
 /* ---- one element ---------------------------------------------------------------------------- */
 

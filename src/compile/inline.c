@@ -416,13 +416,6 @@ static bool may_inline(inlining *in, const ip_expr *load)
     return load->border == IP_BORDER_NONE && in->size[p->id] <= COST && is_pointwise(in->ir, p);
 }
 
-static ip_expr *put_coords(ip_ir *ir, ip_expr *x, void *user)
-{
-    ip_expr *const *index = user;
-    (void)ir;
-    return x->op == IP_X_COORD ? index[x->axis] : x;
-}
-
 /* Of what an element is made: the loads at its own place become loads at another one, by its border rule. */
 static ip_expr *put_place(ip_ir *ir, ip_expr *x, void *user)
 {
@@ -461,7 +454,7 @@ static ip_expr *replace_load(ip_ir *ir, ip_expr *x, void *user)
     in->reader_loads += in->n_loads[x->source->id];
     absorb(ir, in->reader, x->source);
     if (is_made_where_read(in, x)) return ip_x_map(ir, x->source->body, put_place, x);
-    return ip_x_map(ir, x->source->body, put_coords, (void *)x->arg);
+    return ip_x_put_coords(ir, x->source->body, x->arg);
 }
 
 /* ---- readers of recurrences ------------------------------------------------------------- */

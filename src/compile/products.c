@@ -280,25 +280,23 @@ typedef struct place_below {
 static ip_expr *number(ip_ir *ir, int64_t n) { return ip_x_int(ir, IMGPAR_I32, n); }
 
 /* Rows of others come to one of its own: both sides of a choice may be computed. */
-static ip_expr *move_row(ip_ir *ir, ip_expr *x, void *user)
+static ip_expr *own_row(ip_ir *ir, const place_below *p)
 {
-    const place_below *p = user;
-    if (!ip_x_is_coord(x, 1)) return x;
     ip_expr *row = ip_x_binary(ir, IP_X_SUB, ip_x_coord(ir, 1, p->all), number(ir, p->first));
     row = ip_x_binary(ir, IP_X_MAX, row, number(ir, 0));
     return ip_x_binary(ir, IP_X_MIN, row, number(ir, p->rows - 1));
 }
 
 /* An element of a right factor. */
-static ip_expr *element_of(making *m, ip_stage *right, place_below *p)
+static ip_expr *element_of(making *m, ip_stage *right, const place_below *p)
 {
+    ip_expr *row = own_row(m->ir, p);
     if (right->kind == IP_STAGE_MAP && !right->is_output && m->n_readers[right->id] == 1 &&
         right->dtype == right->body->dtype)
-        return ip_x_map(m->ir, right->body, move_row, p);
+        return ip_x_put_coords(m->ir, right->body, (ip_expr *const[4]){ [1] = row });
     ip_expr *index[4];
     for (int d = 0; d < 4; d++)
-        index[d] = ip_x_coord(m->ir, d, right->dims[d]);
-    index[1] = move_row(m->ir, ip_x_coord(m->ir, 1, p->all), p);
+        index[d] = d == 1 ? row : ip_x_coord(m->ir, d, right->dims[d]);
     return ip_x_load(m->ir, right, index, IP_BORDER_NONE, NULL);
 }
 

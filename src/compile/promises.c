@@ -319,13 +319,16 @@ static ip_expr *ask_body(keeping *k, const ip_stage *s, const site *only, const 
 
 /* ---- the first element ---------------------------------------------------------------------------------- */
 
-static ip_expr *put_first(ip_ir *ir, ip_expr *x, void *user)
+/* x where elements are counted from the first one of a box. */
+static ip_expr *put_first(ip_ir *ir, ip_expr *x, const ip_box *box)
 {
-    const ip_box *box = user;
-    if (x->op != IP_X_COORD) return x;
-    const ip_span span = box->axis[x->axis];
-    ip_expr *own = ip_x_coord(ir, x->axis, span.hi - span.lo + 1);
-    return span.lo ? ip_x_binary(ir, IP_X_ADD, own, ip_x_int(ir, IMGPAR_I32, span.lo)) : own;
+    ip_expr *at[4];
+    for (int d = 0; d < 4; d++) {
+        const ip_span span = box->axis[d];
+        at[d] = ip_x_coord(ir, d, span.hi - span.lo + 1);
+        if (span.lo) at[d] = ip_x_binary(ir, IP_X_ADD, at[d], ip_x_int(ir, IMGPAR_I32, span.lo));
+    }
+    return ip_x_put_coords(ir, x, at);
 }
 
 /* The number of an element of dims among all of them. */
@@ -347,7 +350,7 @@ static ip_stage *first_of(keeping *k, const ip_stage *s, ip_expr *condition, con
     ip_expr *first = ip_x_select(ir, condition, number_of(ir, ip_stage_domain(s)), none);
     ip_stage *fold = ip_stage_new(ir, IP_STAGE_REDUCE, IMGPAR_I64, one, s->node);
     if (!fold) return NULL;
-    fold->body = ip_x_map(ir, first, put_first, (void *)box);
+    fold->body = put_first(ir, first, box);
     for (int d = 0; d < 4; d++)
         fold->over[d] = box->axis[d].hi - box->axis[d].lo + 1;
     fold->reduce = IP_REDUCE_MIN;
@@ -393,12 +396,6 @@ static void note_site(ip_expr *x, void *user)
         if (is_checked(s->k, x)) add_site(s, x, d);
         if (x->arg[d]->op == IP_X_BORDER && is_checked(s->k, x->arg[d])) add_site(s, x->arg[d], d);
     }
-}
-
-static ip_expr *put_place(ip_ir *ir, ip_expr *x, void *user)
-{
-    const int64_t *place = user;
-    return x->op == IP_X_COORD ? ip_x_int(ir, IMGPAR_I32, place[x->axis]) : x;
 }
 
 /* The index that a site reads at, where it leaves, else INT64_MAX; element i of the result. */
@@ -448,8 +445,11 @@ static void tell_reads(keeping *k, const ip_stage *s, const ip_box *box)
     ip_expr **x = ip_ir_alloc(ir, (size_t)all.n + 1, sizeof(ip_expr *));
     ip_promise *told = ip_ir_alloc(ir, (size_t)all.n + 1, sizeof *told);
     if (!all.list || !x || !told) return;
+    ip_expr *place[4];
+    for (int d = 0; d < 4; d++)
+        place[d] = ip_x_int(ir, IMGPAR_I32, k->options->place[d]);
     for (int i = 0; i < all.n; i++) {
-        x[i] = ip_x_map(ir, index_read(k, s, &all.list[i], box), put_place, (void *)k->options->place);
+        x[i] = ip_x_put_coords(ir, index_read(k, s, &all.list[i], box), place);
         told[i] = all.list[i].told;
     }
     k->plan->promises = told;

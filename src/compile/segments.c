@@ -14,14 +14,10 @@ bool ip_site_column_is_inside(const ip_site *site, const ip_expr *load)
            (site->is_within && ip_load_reads_beside(site->ir, load, site->domain, &lo, &hi));
 }
 
-static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
-{
-    return ip_x_is_coord(x, 3) ? ip_x_int(ir, IMGPAR_I32, *(int *)user) : x;
-}
-
 ip_expr *ip_of_channel(const ip_site *site, ip_expr *x, int c)
 {
-    return site->channels > IP_WRITTEN_CHANNELS ? x : ip_x_map(site->ir, x, put_channel, &c);
+    if (site->channels > IP_WRITTEN_CHANNELS) return x;
+    return ip_x_put_coords(site->ir, x, (ip_expr *const[4]){ [3] = ip_x_int(site->ir, IMGPAR_I32, c) });
 }
 
 /* ---- what makes the columns of a segment -------------------------------------------------------- */

@@ -507,6 +507,15 @@ ip_expr *ip_x_map_values(ip_ir *ir, ip_expr *root, ip_x_map_fn fn, void *user)
     return map_all(&(mapping){ .ir = ir, .fn = fn, .user = user, .keeps_indices = true }, root);
 }
 
+static ip_expr *put_coord(ip_ir *ir, ip_expr *x, void *user)
+{
+    ip_expr *const *at = user;
+    (void)ir;
+    return x->op == IP_X_COORD && at[x->axis] ? at[x->axis] : x;
+}
+
+ip_expr *ip_x_put_coords(ip_ir *ir, ip_expr *x, ip_expr *const at[4]) { return ip_x_map(ir, x, put_coord, (void *)at); }
+
 static void walk_one(ip_expr *x, unsigned char *seen, void (*fn)(ip_expr *, void *), void *user)
 {
     if (seen[x->id]) return;

@@ -249,6 +249,8 @@ typedef ip_expr *(*ip_x_map_fn)(ip_ir *ir, ip_expr *x, void *user);
 ip_expr *ip_x_map(ip_ir *ir, ip_expr *root, ip_x_map_fn fn, void *user);
 /* The same, but the indices of loads stay as they are. */
 ip_expr *ip_x_map_values(ip_ir *ir, ip_expr *root, ip_x_map_fn fn, void *user);
+/* x at another place: with these expressions for the coordinates z y x c; one that is NULL stays. */
+ip_expr *ip_x_put_coords(ip_ir *ir, ip_expr *x, ip_expr *const at[4]);
 /* Calls fn once for every distinct expression below root, arguments first. */
 void ip_x_walk(ip_ir *ir, ip_expr *root, void (*fn)(ip_expr *x, void *user), void *user);
 /* From root downwards, every distinct expression once: fn says whether to go on to its arguments. */

@@ -44,10 +44,11 @@ typedef struct places {
     bool is_used[4];   /* coordinates that an index has */
 } places;
 
-static ip_expr *put_zero(ip_ir *ir, ip_expr *x, void *user)
+/* An index at the first element. */
+static ip_expr *at_first(ip_ir *ir, ip_expr *index)
 {
-    (void)user;
-    return x->op == IP_X_COORD ? ip_x_int(ir, IMGPAR_I32, 0) : x;
+    ip_expr *zero = ip_x_int(ir, IMGPAR_I32, 0);
+    return ip_x_put_coords(ir, index, (ip_expr *const[4]){ zero, zero, zero, zero });
 }
 
 static bool has_places(ip_adjoints *a, const ip_reading *r, places *p)
@@ -68,7 +69,7 @@ static bool has_places(ip_adjoints *a, const ip_reading *r, places *p)
             p->step[d] = map.step[k];
             p->is_used[k] = true;
         }
-        p->start[d] = map.first == map.last ? i32(a, map.first) : ip_x_map(a->l->ir, index, put_zero, NULL);
+        p->start[d] = map.first == map.last ? i32(a, map.first) : at_first(a->l->ir, index);
     }
     return true;
 }

@@ -109,13 +109,6 @@ typedef struct positions {
     ip_stage *fraction;
 } positions;
 
-static ip_expr *put_coordinates(ip_ir *ir, ip_expr *x, void *user)
-{
-    ip_expr *const *index = user;
-    (void)ir;
-    return x->op == IP_X_COORD ? index[x->axis] : x;
-}
-
 /* Maps that are read are written out, as inlining would, `depth` of them one within the other. A fold along an axis is
  * levels of maps, 16 loads in each, so all of them share a budget of expressions: 0 where something is left that is
  * not known before it runs. */
@@ -137,7 +130,7 @@ static ip_expr *written_out(ip_ir *ir, ip_expr *x, void *user)
     int size = may_be_written(ir, x, w) ? ip_x_size(ir, x->source->body) : *w->budget;
     *w->budget -= size < *w->budget ? size : *w->budget;
     if (*w->budget == 0) return x;
-    ip_expr *body = ip_x_map(ir, x->source->body, put_coordinates, x->arg);
+    ip_expr *body = ip_x_put_coords(ir, x->source->body, x->arg);
     return ip_x_map(ir, body, written_out, &(writing){ w->depth - 1, w->budget });
 }
 

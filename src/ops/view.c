@@ -291,13 +291,6 @@ static void note_absorbed(ip_lower *l, ip_stage *reader, const ip_stage *in)
     reader->n_absorbed = n;
 }
 
-static ip_expr *put_coords(ip_ir *ir, ip_expr *x, void *user)
-{
-    ip_expr *const *at = user;
-    (void)ir;
-    return x->op == IP_X_COORD ? at[x->axis] : x;
-}
-
 static bool is_affine(const ip_stage *s) { return s->view && s->view->affine.base; }
 
 static bool can_read_through(ip_lower *l, const ip_stage *in)
@@ -309,8 +302,7 @@ static bool can_read_through(ip_lower *l, const ip_stage *in)
 static ip_expr *read_through(ip_lower *l, ip_stage *in, ip_expr *index[4])
 {
     if (!can_read_through(l, in)) return ip_x_load(l->ir, in, index, IP_BORDER_NONE, NULL);
-    return is_affine(in) ? affine_load(l, &in->view->affine, index, in->dims)
-                         : ip_x_map(l->ir, in->body, put_coords, index);
+    return is_affine(in) ? affine_load(l, &in->view->affine, index, in->dims) : ip_x_put_coords(l->ir, in->body, index);
 }
 
 /* The index of a part of a complex number along the channels, from that of the number. */
