@@ -139,11 +139,6 @@ bool ip_add_placed(ip_placing *p, ip_stage *stage, bool is_copy)
 
 /* ---- geometry ------------------------------------------------------------------- */
 
-static bool wraps_rows(const ip_expr *load, const ip_reach *reach)
-{
-    return load->border == IMGPAR_BORDER_WRAP && (reach->y_lo < 0 || reach->y_hi > 0);
-}
-
 static struct ip_read *read_of(ip_placing *p, const ip_stage *source)
 {
     int k = 0;
@@ -246,83 +241,117 @@ static void share_pace(ip_kernel *kernel, int k)
     }
 }
 
-/* Lets one load of p->reader widen what its source must keep. */
-static void note_load(ip_expr *load, void *user)
+/* A load of what the kernel does not keep: what it reads of an input. */
+static void note_input(ip_placing *p, const ip_expr *load)
 {
-    ip_placing *p = user;
-    ip_placed *source = ip_kernel_placed(p->kernel, load->source), *reader = p->reader;
-    if (!source || p->why) {
-        ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
-        int lo, hi;
-        p->kernel->reads_across |=
-            load->source->kind != IP_STAGE_TABLE && load->arg[1]->uses & IP_USES_X && load->arg[2]->uses & IP_USES_Y;
-        p->kernel->reads_other_rows |= load->source->kind != IP_STAGE_TABLE && load->uses & IP_USES_COORDS &&
-                                       (!reach.is_local || reach.y_lo != 0 || reach.y_hi != 0);
-        if (reach.is_local)
-            note_read(p, load->source, reach.y_hi - reach.y_lo + 1);
-        else
-            note_rows(p, load);
-        if (p->reads_in_place && ip_load_reads_beside(p->plan->ir, load, p->domain, &lo, &hi)) {
-            reader->beside_left = ip_max_int(reader->beside_left, -lo);
-            reader->beside_right = ip_max_int(reader->beside_right, hi);
-        }
-        if (load->border == IMGPAR_BORDER_WRAP) {
-            ip_index x = ip_x_classify(p->plan->ir, load->arg[2]);
-            p->kernel->whole_rows |= x.kind != IP_INDEX_UNIT || x.lo != 0 || x.hi != 0;
-        }
-        return;
+    ip_kernel *kernel = p->kernel;
+    ip_placed *reader = p->reader;
+    const ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
+    const bool is_table = load->source->kind == IP_STAGE_TABLE;
+    int lo, hi;
+    kernel->reads_across |= !is_table && load->arg[1]->uses & IP_USES_X && load->arg[2]->uses & IP_USES_Y;
+    kernel->reads_other_rows |=
+        !is_table && load->uses & IP_USES_COORDS && (!reach.is_local || reach.y_lo != 0 || reach.y_hi != 0);
+    if (reach.is_local)
+        note_read(p, load->source, reach.y_hi - reach.y_lo + 1);
+    else
+        note_rows(p, load);
+    if (p->reads_in_place && ip_load_reads_beside(p->plan->ir, load, p->domain, &lo, &hi)) {
+        reader->beside_left = ip_max_int(reader->beside_left, -lo);
+        reader->beside_right = ip_max_int(reader->beside_right, hi);
     }
-    ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
-    bool keeps_whole_rows = reach.is_in_rows && !ip_in_tiles(p) && !source->is_stored;
-    if (!keeps_pace(p, source, load, &reach)) return;
-    if (reader->n_running > 0) { /* the element that leaves: Note [Running sums] */
-        reach.y_lo -= ip_x_classify(p->plan->ir, load->arg[1]).uses_tap;
-        reach.x_lo -= ip_x_classify(p->plan->ir, load->arg[2]).uses_tap;
+    if (load->border == IMGPAR_BORDER_WRAP) {
+        ip_index x = ip_x_classify(p->plan->ir, load->arg[2]);
+        kernel->whole_rows |= x.kind != IP_INDEX_UNIT || x.lo != 0 || x.hi != 0;
     }
-    if (!reach.is_local && !keeps_whole_rows && !reach.is_paced) {
-        p->why = why_not_at_places(source, reader);
-        return;
+}
+
+static bool reads_columns_beside(const ip_reach *reach) { return reach->x_lo != 0 || reach->x_hi != 0; }
+
+/* A tile has elements beyond its edges above and below, too. */
+static bool reads_rows_beside(const ip_placing *p, const ip_reach *reach)
+{
+    return ip_in_tiles(p) && (reach->y_lo != 0 || reach->y_hi != 0);
+}
+
+/* Of what is read at computed columns of the element's own row, a ring holds whole rows. */
+static bool keeps_whole_rows(const ip_placing *p, const ip_placed *source, const ip_reach *reach)
+{
+    return reach->is_in_rows && !ip_in_tiles(p) && !source->is_stored;
+}
+
+/* Why what is kept of source cannot serve the load; NULL: it can. */
+static const char *why_not_kept(const ip_placing *p, const ip_placed *source, const ip_expr *load,
+                                const ip_reach *reach)
+{
+    const bool turns = load->border == IMGPAR_BORDER_WRAP && !source->is_copy;
+    const bool is_filled =
+        load->border != IP_BORDER_NONE && (reads_columns_beside(reach) || reads_rows_beside(p, reach));
+    if (!reach->is_local && !reach->is_paced && !keeps_whole_rows(p, source, reach))
+        return why_not_at_places(source, p->reader);
+    if (turns && (reach->y_lo < 0 || reach->y_hi > 0)) return "a wrap border needs rows from the opposite edge";
+    if (turns && ip_in_tiles(p) && reads_columns_beside(reach))
+        return "a wrap border needs columns from the opposite edge";
+    if (is_filled && (source->pad > 0 || source->pad_rows > 0) &&
+        (source->pad_border != load->border || source->pad_outside != (load->n_args == 5 ? load->arg[4] : NULL)))
+        return "its readers want different borders";
+    return NULL;
+}
+
+/* What is filled in beyond the edges of source by the load's border rule. */
+static void widen_pad(const ip_placing *p, ip_placed *source, const ip_expr *load, const ip_reach *reach)
+{
+    const bool reads_rows = reads_rows_beside(p, reach);
+    const int beyond = p->reader->goes_beyond ? p->reader->pad : 0;
+    if (load->border == IP_BORDER_NONE || !(reads_columns_beside(reach) || reads_rows)) return;
+    source->pad_border = load->border;
+    source->pad_outside = load->n_args == 5 ? load->arg[4] : NULL;
+    source->pad = ip_max_int(source->pad, beyond + ip_max_int(-reach->x_lo, reach->x_hi));
+    if (reads_rows) source->pad_rows = ip_max_int(source->pad_rows, ip_max_int(-reach->y_lo, reach->y_hi));
+    p->kernel->whole_rows |= load->border == IMGPAR_BORDER_WRAP;
+}
+
+/* The rows and columns of source that are made for the reader's. `rows` is the lowest row read, relative to y, until
+ * all readers are seen. */
+static void widen_halo(const ip_placing *p, ip_placed *source, const ip_reach *reach)
+{
+    const ip_placed *reader = p->reader;
+    if (!reach->is_paced) {
+        source->lead = ip_max_int(source->lead, reader->lead + reach->y_hi);
+        source->first = ip_min_int(source->first, reader->first + reach->y_lo);
     }
-    if (wraps_rows(load, &reach) && !source->is_copy) {
-        p->why = "a wrap border needs rows from the opposite edge";
-        return;
-    }
-    bool reads_beside = reach.x_lo != 0 || reach.x_hi != 0;
-    bool reads_above = ip_in_tiles(p) && (reach.y_lo != 0 || reach.y_hi != 0);
-    ip_expr *outside = load->n_args == 5 ? load->arg[4] : NULL;
-    if (ip_in_tiles(p) && reads_beside && load->border == IMGPAR_BORDER_WRAP && !source->is_copy) {
-        p->why = "a wrap border needs columns from the opposite edge";
-        return;
-    }
-    if ((reads_beside || reads_above) && load->border != IP_BORDER_NONE) {
-        if ((source->pad > 0 || source->pad_rows > 0) &&
-            (source->pad_border != load->border || source->pad_outside != outside)) {
-            p->why = "its readers want different borders";
-            return;
-        }
-        source->pad_border = load->border;
-        source->pad_outside = outside;
-        int beyond = reader->goes_beyond ? reader->pad : 0;
-        source->pad = ip_max_int(source->pad, beyond + ip_max_int(-reach.x_lo, reach.x_hi));
-        if (reads_above) source->pad_rows = ip_max_int(source->pad_rows, ip_max_int(-reach.y_lo, reach.y_hi));
-        p->kernel->whole_rows |= load->border == IMGPAR_BORDER_WRAP;
-    }
-    ip_reach_contract(&reach, load->border);
-    if (!reach.is_paced) {
-        source->lead = ip_max_int(source->lead, reader->lead + reach.y_hi);
-        source->first = ip_min_int(source->first, reader->first + reach.y_lo);
-    }
-    source->place = ip_in_tiles(p) ? IP_PLACE_TILE : IP_PLACE_RING;
-    source->last_reader = ip_max_int(source->last_reader, (int)(reader - p->kernel->placed));
-    if (keeps_whole_rows) { /* of which reader's domain tells nothing */
+    if (keeps_whole_rows(p, source, reach)) { /* of which reader's domain tells nothing */
         p->kernel->whole_rows = true;
         source->left = ip_max_int(source->left, IP_ALL_COLUMNS);
         source->right = ip_max_int(source->right, IP_ALL_COLUMNS);
     }
-    /* rows holds the lowest row read, relative to y, until all readers are seen. */
-    source->rows = ip_min_int(source->rows, reader->lead + reach.y_lo);
-    source->left = ip_max_int(source->left, reader->left - ip_min_int(reach.x_lo, 0));
-    source->right = ip_max_int(source->right, reader->right + ip_max_int(reach.x_hi, 0));
+    source->rows = ip_min_int(source->rows, reader->lead + reach->y_lo);
+    source->left = ip_max_int(source->left, reader->left - ip_min_int(reach->x_lo, 0));
+    source->right = ip_max_int(source->right, reader->right + ip_max_int(reach->x_hi, 0));
+}
+
+/* Lets one load of p->reader widen what its source must keep. */
+static void note_load(ip_expr *load, void *user)
+{
+    ip_placing *p = user;
+    ip_placed *source = p->why ? NULL : ip_kernel_placed(p->kernel, load->source);
+    if (!source) {
+        note_input(p, load);
+        return;
+    }
+    ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
+    if (!keeps_pace(p, source, load, &reach)) return;
+    if (p->reader->n_running > 0) { /* the element that leaves: Note [Running sums] */
+        reach.y_lo -= ip_x_classify(p->plan->ir, load->arg[1]).uses_tap;
+        reach.x_lo -= ip_x_classify(p->plan->ir, load->arg[2]).uses_tap;
+    }
+    p->why = why_not_kept(p, source, load, &reach);
+    if (p->why) return;
+    widen_pad(p, source, load, &reach);
+    ip_reach_contract(&reach, load->border);
+    widen_halo(p, source, &reach);
+    source->place = ip_in_tiles(p) ? IP_PLACE_TILE : IP_PLACE_RING;
+    source->last_reader = ip_max_int(source->last_reader, (int)(p->reader - p->kernel->placed));
 }
 
 /* Rows of a ring, of which p->rows says the lowest that is read. Where several are made together the ones before them
