@@ -34,8 +34,7 @@ typedef struct row_map {
 
 typedef struct decimating {
     ip_ir *ir;
-    row_map *maps;      /* by stage id */
-    bool *is_live;      /* by stage id: asked for, or read by what is */
+    row_map *maps;      /* by stage id, of what is asked for, or read by what is */
     bool *carries_sums; /* by stage id: its rows, or those of what it reads row by row, are made of the one before */
     ip_stage *reader;
 } decimating;
@@ -87,8 +86,8 @@ static void note_rows(ip_expr *load, void *user)
     ip_stage *p = load->source;
     row_map *read = &d->maps[p->id];
     int64_t rows = ip_stage_domain(d->reader)[1];
-    d->is_live[p->id] = true;
-    if (p->kind != IP_STAGE_MAP || (read->is_read && !read->is_one)) return;
+    if (p->kind != IP_STAGE_MAP) read->is_read = true;
+    if (read->is_read && !read->is_one) return;
     ip_index_map map = ip_index_map_of(load->arg[1]);
     bool fits = read->is_read ? ip_index_map_is_same(&map, &read->map) && rows == read->rows
                               : leaves_rows_out(&map, rows, p->dims[1]);
@@ -126,12 +125,14 @@ static ip_expr *read_at_steps(ip_ir *ir, ip_expr *x, void *user)
     return ip_x_load(ir, x->source, at, x->border, x->n_args == 5 ? x->arg[4] : NULL);
 }
 
+static bool is_live(const decimating *d, const ip_stage *s) { return s->is_output || d->maps[s->id].is_read; }
+
 static void read_all_at_steps(decimating *d)
 {
     for (int k = 0; k < d->ir->n_stages; k++) {
         ip_stage *s = d->ir->stages[k];
         ip_expr **parts[IP_STAGE_PARTS];
-        const int n = d->is_live[k] && ip_stage_computes(s) ? ip_stage_parts(s, parts) : 0;
+        const int n = is_live(d, s) && ip_stage_computes(s) ? ip_stage_parts(s, parts) : 0;
         for (int i = 0; i < n; i++)
             *parts[i] = ip_x_map(d->ir, *parts[i], read_at_steps, d);
     }
@@ -144,13 +145,9 @@ static bool decimate_all(decimating *d)
     find_carried_sums(d);
     for (int k = d->ir->n_stages - 1; k >= 0; k--) {
         ip_stage *s = d->reader = d->ir->stages[k];
-        d->is_live[k] |= s->is_output;
-        if (!d->is_live[k]) continue;
-        for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++) {
-            const int input = s->opaque->inputs[i]->id;
-            d->is_live[input] = true;
-            d->maps[input] = (row_map){ .is_read = true };
-        }
+        if (!is_live(d, s)) continue;
+        for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
+            d->maps[s->opaque->inputs[i]->id] = (row_map){ .is_read = true };
         if (!ip_stage_computes(s)) continue;
         if (d->maps[k].is_one && !s->is_output && !d->carries_sums[k]) {
             decimate(d, s);
@@ -169,14 +166,12 @@ imgpar_status ip_pass_decimate(ip_plan *plan, const ip_compile_options *options,
     bool any = false;
     if (!options->fuse) return IMGPAR_OK;
     d.maps = ip_zalloc(n * sizeof *d.maps);
-    d.is_live = ip_zalloc(n * sizeof *d.is_live);
     d.carries_sums = ip_zalloc(n * sizeof *d.carries_sums);
-    if (d.maps && d.is_live && d.carries_sums)
+    if (d.maps && d.carries_sums)
         any = decimate_all(&d);
     else
         plan->ir->failed = true;
     ip_free(d.maps);
-    ip_free(d.is_live);
     ip_free(d.carries_sums);
     if (plan->ir->failed) return ip_fail_memory(err, "compiling");
     return any ? ip_pass_inline(plan, options, err) : IMGPAR_OK; /* what was elsewhere may be at its own place now */

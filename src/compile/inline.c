@@ -55,35 +55,10 @@ typedef struct inlining {
     bool *is_thinned_out;      /* by stage id: some reader leaves elements out of it */
     bool *is_taken_apart;      /* by stage id: some reader takes its channels one by one, or folds it */
     bool *is_folded;           /* by stage id: a fold reads it, or reads what is made of it */
-    bool *is_live;             /* by stage id: asked for, or read by what is */
+    const int *n_reads;        /* ip_ir_count_reads() */
     bool *was_shared;          /* by stage id: several read it before anything was put into them */
     int round, n_inlined;
 } inlining;
-
-bool ip_stage_computes(const ip_stage *s)
-{
-    return s->kind == IP_STAGE_MAP || s->kind == IP_STAGE_SCAN || ip_stage_folds(s);
-}
-
-typedef struct load_visit {
-    void (*fn)(ip_expr *, void *);
-    void *user;
-} load_visit;
-
-static void visit_load(ip_expr *x, void *user)
-{
-    load_visit *v = user;
-    if (x->op == IP_X_LOAD) v->fn(x, v->user);
-}
-
-void ip_stage_each_load(ip_ir *ir, const ip_stage *s, void (*fn)(ip_expr *load, void *user), void *user)
-{
-    load_visit v = { fn, user };
-    ip_expr *exprs[IP_STAGE_PARTS];
-    const int n = ip_stage_exprs(s, exprs);
-    for (int k = 0; k < n; k++)
-        ip_x_walk(ir, exprs[k], visit_load, &v);
-}
 
 static bool reads_own_place(const ip_expr *load, const ip_stage *reader)
 {
@@ -564,22 +539,17 @@ static void note_reading(ip_expr *load, void *user)
                                                in->reader->kind == IP_STAGE_MAP && !in->is_thinned_out[in->reader->id];
 }
 
-static void note_live(ip_expr *load, void *user) { ((inlining *)user)->is_live[load->source->id] = true; }
-
-/* Readers first. Only what is read, or asked for, counts as a reader: views were composed, which left stages behind. */
+/* Readers first. Only what is live counts as a reader. */
 static void find_readers(inlining *in, int *last_reader)
 {
     for (int k = in->ir->n_stages - 1; k >= 0; k--) {
         int reader = k + 1;
         int *state[3] = { in->n_readers, last_reader, &reader };
         ip_stage *s = in->reader = in->ir->stages[k];
-        in->is_live[k] |= s->is_output;
-        for (int i = 0; in->is_live[k] && s->opaque && i < s->opaque->n_inputs; i++) {
+        if (!ip_stage_is_live(s, in->n_reads)) continue;
+        for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
             in->n_readers[s->opaque->inputs[i]->id]++;
-            in->is_live[s->opaque->inputs[i]->id] = true;
-        }
-        if (!in->is_live[k] || !ip_stage_computes(s)) continue;
-        ip_stage_each_load(in->ir, s, note_live, in);
+        if (!ip_stage_computes(s)) continue;
         ip_stage_each_load(in->ir, s, note_reading, in);
         ip_stage_each_load(in->ir, s, count_reader, state);
     }
@@ -619,13 +589,14 @@ static bool inline_once(inlining *in)
     ip_ir *ir = in->ir;
     size_t n = (size_t)ir->n_stages + 1;
     int **const numbers[] = { &in->n_readers, &in->size, &in->n_loads, &in->read_around, &in->read_in_window };
-    bool **const facts[] = { &in->is_folded,         &in->has_neighbours_read, &in->is_taken_apart,
-                             &in->is_in_line_buffer, &in->is_thinned_out,      &in->is_live };
+    bool **const facts[] = { &in->is_folded, &in->has_neighbours_read, &in->is_taken_apart, &in->is_in_line_buffer,
+                             &in->is_thinned_out };
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         *numbers[k] = ip_ir_alloc(ir, n, sizeof(int));
     for (size_t k = 0; k < sizeof facts / sizeof *facts; k++)
         *facts[k] = ip_ir_alloc(ir, n, sizeof(bool));
     int *last_reader = ip_ir_alloc(ir, n, sizeof(int));
+    in->n_reads = ip_ir_count_reads(ir);
     if (ir->failed) return false;
     find_readers(in, last_reader);
     for (int k = 0; k < ir->n_stages && in->round == 0; k++)
@@ -633,7 +604,8 @@ static bool inline_once(inlining *in)
     in->n_inlined = 0;
     if (in->round > 0 && !has_lost_readers(in)) return false;
     for (int k = 0; k < ir->n_stages && !ir->failed; k++)
-        if (in->is_live[k] && ip_stage_computes(ir->stages[k])) inline_into(in, ir->stages[k]);
+        if (ip_stage_is_live(ir->stages[k], in->n_reads) && ip_stage_computes(ir->stages[k]))
+            inline_into(in, ir->stages[k]);
     return in->n_inlined > 0;
 }
 

@@ -17,12 +17,10 @@
 
 typedef struct looking {
     ip_ir *ir;
-    bool *is_live; /* by stage id: what is asked for is made of it */
-    int *n_folds;  /* by stage id: folds that are passed from a source to here, at most */
-    int most;      /* of what the stage at hand reads */
+    const int *n_reads; /* ip_ir_count_reads() */
+    int *n_folds;       /* by stage id: folds that are passed from a source to here, at most */
+    int most;           /* of what the stage at hand reads */
 } looking;
-
-static void note_live(ip_expr *load, void *user) { ((looking *)user)->is_live[load->source->id] = true; }
 
 static void note_folds(ip_expr *load, void *user)
 {
@@ -31,25 +29,13 @@ static void note_folds(ip_expr *load, void *user)
     if (n > l->most) l->most = n;
 }
 
-static void find_live(looking *l)
-{
-    for (int k = l->ir->n_stages - 1; k >= 0; k--) {
-        const ip_stage *s = l->ir->stages[k];
-        l->is_live[k] |= s->is_output;
-        if (!l->is_live[k]) continue;
-        ip_stage_each_load(l->ir, s, note_live, l);
-        for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
-            l->is_live[s->opaque->inputs[i]->id] = true;
-    }
-}
-
 /* Numbers the folds that are read, and counts those below each stage. */
 static void number_folds(looking *l)
 {
     int n = 0;
     for (int k = 0; k < l->ir->n_stages; k++) {
         ip_stage *s = l->ir->stages[k];
-        if (!l->is_live[k]) continue;
+        if (!ip_stage_is_live(s, l->n_reads)) continue;
         l->most = 0;
         ip_stage_each_load(l->ir, s, note_folds, l);
         for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
@@ -90,10 +76,9 @@ imgpar_status ip_pass_looks(ip_plan *plan, const ip_compile_options *options, ip
 {
     const size_t n = (size_t)plan->ir->n_stages + 1;
     looking l = { .ir = plan->ir };
-    l.is_live = ip_ir_alloc(plan->ir, n, sizeof *l.is_live);
+    l.n_reads = ip_ir_count_reads(plan->ir);
     l.n_folds = ip_ir_alloc(plan->ir, n, sizeof *l.n_folds);
     if (plan->ir->failed) return ip_fail_memory(err, "compiling");
-    find_live(&l);
     number_folds(&l);
     for (int k = 0; k < plan->ir->n_stages; k++) {
         ip_stage *s = plan->ir->stages[k];

@@ -57,9 +57,6 @@ imgpar_status ip_pass_emit(ip_plan *plan, const ip_compile_options *options, ip_
 /* Opaque stages in the passes (opaque.c): what one reads of an input; the text and the buffers of its kernel. */
 void ip_opaque_demand(const ip_opaque *opaque, const ip_stage *input, const ip_region *region, ip_region *needed);
 void ip_emit_opaque(ip_plan *plan, ip_kernel *kernel);
-/* Every load of a MAP, a SCAN's or a fold's expressions. */
-void ip_stage_each_load(ip_ir *ir, const ip_stage *stage, void (*fn)(ip_expr *load, void *user), void *user);
-bool ip_stage_computes(const ip_stage *stage);         /* MAP, SCAN, folds */
 bool ip_walks_rows(const ip_compile_options *options); /* the schedule is rows, where it is offered */
 /* Values that the channels of a pixel share, or that their numbers tell (spread.c). */
 enum { IP_MAX_SPREAD = 4 };

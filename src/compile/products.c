@@ -201,28 +201,14 @@ static bool add_left(viewing *v, const ip_opaque *product)
 
 typedef struct making {
     ip_ir *ir;
-    int *n_readers; /* loads and inputs, by stage */
+    const int *n_reads; /* ip_ir_count_reads() */
     ip_stage *reader;
     ip_expr *terms[IP_MM_PIECES]; /* of the sum that is looked at */
     int n_terms;
     bool fits;
 } making;
 
-static void count_load(ip_expr *load, void *user) { ((int *)user)[load->source->id]++; }
-
-/* A stage that nobody reads is not counted: views were composed, which left stages behind. */
-static bool count_readers(making *m)
-{
-    m->n_readers = ip_ir_alloc(m->ir, (size_t)m->ir->n_stages + 1, sizeof *m->n_readers);
-    for (int k = m->ir->n_stages - 1; m->n_readers && k >= 0; k--) {
-        const ip_stage *s = m->ir->stages[k];
-        if (!s->is_output && m->n_readers[k] == 0) continue;
-        for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
-            m->n_readers[s->opaque->inputs[i]->id]++;
-        if (ip_stage_computes(s)) ip_stage_each_load(m->ir, s, count_load, m->n_readers);
-    }
-    return m->n_readers != NULL;
-}
+static bool count_reads(making *m) { return (m->n_reads = ip_ir_count_reads(m->ir)) != NULL; }
 
 /* Whether a load reads the element that stands where the reader's own does in memory. */
 static bool reads_in_order(const ip_expr *load, const ip_stage *reader)
@@ -245,14 +231,14 @@ static bool reads_in_order(const ip_expr *load, const ip_stage *reader)
 static bool is_product(const making *m, const ip_expr *x)
 {
     return x->op == IP_X_LOAD && ip_stage_may_read_view(x->source) && !x->source->is_output &&
-           m->n_readers[x->source->id] == 1 && reads_in_order(x, m->reader);
+           m->n_reads[x->source->id] == 1 && reads_in_order(x, m->reader);
 }
 
 /* What x is made of, where it is an element of a map that this element alone reads, at its own place; else x. */
 static ip_expr *inside(const making *m, ip_expr *x)
 {
     const ip_stage *s = x->op == IP_X_LOAD ? x->source : NULL;
-    bool is_own = s && s->kind == IP_STAGE_MAP && !s->is_output && m->n_readers[s->id] == 1 &&
+    bool is_own = s && s->kind == IP_STAGE_MAP && !s->is_output && m->n_reads[s->id] == 1 &&
                   s->dtype == s->body->dtype && memcmp(s->dims, m->reader->dims, sizeof s->dims) == 0;
     for (int d = 0; d < 4 && is_own; d++)
         is_own = s->dims[d] == 1 || ip_x_is_coord(x->arg[d], d);
@@ -291,7 +277,7 @@ static ip_expr *own_row(ip_ir *ir, const place_below *p)
 static ip_expr *element_of(making *m, ip_stage *right, const place_below *p)
 {
     ip_expr *row = own_row(m->ir, p);
-    if (right->kind == IP_STAGE_MAP && !right->is_output && m->n_readers[right->id] == 1 &&
+    if (right->kind == IP_STAGE_MAP && !right->is_output && m->n_reads[right->id] == 1 &&
         right->dtype == right->body->dtype)
         return ip_x_put_coords(m->ir, right->body, (ip_expr *const[4]){ [1] = row });
     ip_expr *index[4];
@@ -438,7 +424,7 @@ static void join_sums(making *m, ip_stage *s)
         ip_x_descend(m->ir, s->body, find_sum, &f);
         if (f.sum) s->body = ip_x_map(m->ir, s->body, put_sum, &f);
         is_joined |= f.sum != NULL;
-    } while (f.sum && !m->ir->failed && count_readers(m));
+    } while (f.sum && !m->ir->failed && count_reads(m));
     if (is_joined) become_product(s);
 }
 
@@ -462,12 +448,11 @@ imgpar_status ip_pass_products(ip_plan *plan, const ip_compile_options *options,
     const bool in_rows = options->tuning.schedule == IP_SCHEDULE_AUTO || options->tuning.schedule == IP_SCHEDULE_ROWS;
     for (int k = 0; k < plan->ir->n_stages; k++)
         has_product = has_product || ip_stage_may_read_view(plan->ir->stages[k]);
-    if (!has_product || !options->is_cpu || !options->fuse || !in_rows || options->in_parts || !count_readers(&m))
+    if (!has_product || !options->is_cpu || !options->fuse || !in_rows || options->in_parts || !count_reads(&m))
         return plan->ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
     for (int k = plan->ir->n_stages - 1; k >= 0 && !plan->ir->failed; k--) { /* a sum before those that it is made of */
         ip_stage *s = plan->ir->stages[k];
-        const bool is_read = s->is_output || m.n_readers[k] > 0;
-        if (is_read && s->kind == IP_STAGE_MAP && !s->of_taps) join_sums(&m, s);
+        if (ip_stage_is_live(s, m.n_reads) && s->kind == IP_STAGE_MAP && !s->of_taps) join_sums(&m, s);
     }
     for (int k = 0; k < plan->ir->n_stages && !plan->ir->failed; k++)
         read_in_place(&m, plan->ir->stages[k]);

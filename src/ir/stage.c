@@ -266,6 +266,46 @@ int ip_stage_exprs(const ip_stage *s, ip_expr *exprs[IP_STAGE_PARTS])
     return n;
 }
 
+bool ip_stage_computes(const ip_stage *s)
+{
+    return s->kind == IP_STAGE_MAP || s->kind == IP_STAGE_SCAN || ip_stage_folds(s);
+}
+
+typedef struct load_visit {
+    void (*fn)(ip_expr *, void *);
+    void *user;
+} load_visit;
+
+static void visit_load(ip_expr *x, void *user)
+{
+    load_visit *v = user;
+    if (x->op == IP_X_LOAD) v->fn(x, v->user);
+}
+
+void ip_stage_each_load(ip_ir *ir, const ip_stage *s, void (*fn)(ip_expr *load, void *user), void *user)
+{
+    load_visit v = { fn, user };
+    ip_expr *exprs[IP_STAGE_PARTS];
+    const int n = ip_stage_exprs(s, exprs);
+    for (int k = 0; k < n; k++)
+        ip_x_walk(ir, exprs[k], visit_load, &v);
+}
+
+static void count_load(ip_expr *load, void *user) { ((int *)user)[load->source->id]++; }
+
+int *ip_ir_count_reads(ip_ir *ir)
+{
+    int *n_reads = ip_ir_alloc(ir, (size_t)ir->n_stages + 1, sizeof *n_reads);
+    for (int k = ir->n_stages - 1; n_reads && k >= 0; k--) { /* readers first */
+        const ip_stage *s = ir->stages[k];
+        if (!ip_stage_is_live(s, n_reads)) continue;
+        for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
+            n_reads[s->opaque->inputs[i]->id]++;
+        if (ip_stage_computes(s)) ip_stage_each_load(ir, s, count_load, n_reads);
+    }
+    return ir->failed ? NULL : n_reads;
+}
+
 int ip_stage_size(ip_ir *ir, const ip_stage *s)
 {
     int size = ip_x_size(ir, s->body);

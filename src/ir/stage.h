@@ -167,6 +167,17 @@ void ip_stage_drop_states(ip_ir *ir, ip_stage *scan);
 enum { IP_STAGE_PARTS = 1 + 3 * IP_SCAN_STATES };
 int ip_stage_parts(ip_stage *stage, ip_expr **parts[IP_STAGE_PARTS]);
 int ip_stage_exprs(const ip_stage *stage, ip_expr *exprs[IP_STAGE_PARTS]);
+bool ip_stage_computes(const ip_stage *stage); /* MAP, SCAN, folds */
+/* Every load of a MAP, a SCAN's or a fold's expressions. */
+void ip_stage_each_load(ip_ir *ir, const ip_stage *stage, void (*fn)(ip_expr *load, void *user), void *user);
+/* By stage id, how often it is read by what is asked for and what that is made of: loads, and inputs of opaque stages.
+ * In the arena; NULL (and ir->failed) without memory. */
+int *ip_ir_count_reads(ip_ir *ir);
+/* Whether a stage is asked for, or read by what is. Others are left behind by views, which are composed. */
+static inline bool ip_stage_is_live(const ip_stage *stage, const int *n_reads)
+{
+    return stage->is_output || n_reads[stage->id] > 0;
+}
 /* Operations of an element: of its body, of a SCAN's of all states. */
 int ip_stage_size(ip_ir *ir, const ip_stage *stage);
 /* In how many blocks the lines of a SCAN are walked; 1: none are. */

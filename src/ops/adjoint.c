@@ -99,21 +99,18 @@ typedef struct dependence {
     bool depends;
 } dependence;
 
-static void look_at_load(ip_expr *x, void *user)
+static void look_at_load(ip_expr *load, void *user)
 {
     dependence *d = user;
-    d->depends |= x->op == IP_X_LOAD && x->source->id < d->a->n_stages && d->a->depends[x->source->id];
+    d->depends |= load->source->id < d->a->n_stages && d->a->depends[load->source->id];
 }
 
 static bool depends(const ip_adjoints *a, const ip_stage *s)
 {
     dependence d = { a, false };
-    ip_expr *all[IP_STAGE_PARTS];
-    const int n = s->kind >= IP_STAGE_MAP ? ip_stage_exprs(s, all) : 0;
     for (int k = 0; s->opaque && k < s->opaque->n_inputs; k++)
         d.depends |= a->depends[s->opaque->inputs[k]->id];
-    for (int k = 0; k < n; k++)
-        ip_x_walk(a->l->ir, all[k], look_at_load, &d);
+    if (s->kind >= IP_STAGE_MAP) ip_stage_each_load(a->l->ir, s, look_at_load, &d);
     return d.depends;
 }
 
