@@ -21,8 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_STEP = 2, MOST_STEP = 6 /* along a row, that emit_lanes.c and compilers make vectors of */ };
-
 /* How the rows of a stage are read. */
 typedef struct row_map {
     ip_expr *row; /* of the first load */
@@ -75,7 +73,7 @@ static bool leaves_rows_out(const ip_index_map *map, int64_t rows, int64_t n)
     int64_t step = map->step[1], last;
     bool is_of_row =
         map->kind == IP_MAP_AFFINE && !map->step[0] && !map->step[2] && !map->step[3] && map->first == map->last;
-    if (!is_of_row || step > INT32_MAX || step < -INT32_MAX || llabs(step) < LEAST_STEP || rows < 1) return false;
+    if (!is_of_row || step > INT32_MAX || step < -INT32_MAX || llabs(step) < IP_LEAST_STEP || rows < 1) return false;
     last = map->first + step * (rows - 1);
     return map->first >= 0 && map->first < n && last >= 0 && last < n;
 }
@@ -111,7 +109,7 @@ static ip_expr *write_step(ip_ir *ir, ip_expr *x, void *user)
 {
     (void)user;
     bool is_step = x->op == IP_X_MUL && x->dtype == IMGPAR_I32 && ip_x_is_coord(x->arg[0], 2) &&
-                   x->arg[1]->op == IP_X_PARAM && x->arg[1]->i >= LEAST_STEP && x->arg[1]->i <= MOST_STEP;
+                   x->arg[1]->op == IP_X_PARAM && x->arg[1]->i >= IP_LEAST_STEP && x->arg[1]->i <= IP_MOST_STEP;
     return is_step ? ip_x_binary(ir, IP_X_MUL, x->arg[0], ip_x_int(ir, IMGPAR_I32, x->arg[1]->i)) : x;
 }
 

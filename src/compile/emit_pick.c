@@ -99,7 +99,8 @@ static bool taking_of(const ip_site *site, const ip_expr *load, imgpar_dtype sto
         stored == IMGPAR_F16)
         return false;
     int64_t step = ip_x_step(load->arg[2]);
-    bool fits = step >= 2 && step <= IP_MOST_STEP && is_own_pixel(site, load) && ip_x_reads_uniform_row(load);
+    bool fits =
+        step >= IP_LEAST_STEP && step <= IP_MOST_STEP && is_own_pixel(site, load) && ip_x_reads_uniform_row(load);
     *t = (ip_taking){ .by = (int)step * site->channels, .dtype = stored, .is_global = true };
     return fits && (are_words(site, t) || site->channels == IP_LANES - 1 || site->channels == IP_LANES);
 }

@@ -171,7 +171,7 @@ int64_t ip_even_step(const ip_site *site, ip_expr *body)
 {
     step_check c = { .channels = site->channels, .fits = true };
     ip_x_descend(site->ir, body, check_step, &c);
-    return c.fits && c.step >= 2 && c.step <= IP_MOST_STEP ? c.step : 0;
+    return c.fits && c.step >= IP_LEAST_STEP && c.step <= IP_MOST_STEP ? c.step : 0;
 }
 
 static lane_check check_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored)

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The passes of the compiler, in their order. compile.c runs them; nothing else includes this. */
+/* The passes of the compiler, in their order, as compile.c runs them; and what several of them ask of loads, bodies and
+ * kernels. For the files of this folder. */
 #ifndef IP_COMPILE_PASSES_H
 #define IP_COMPILE_PASSES_H
 
 #include "compile/plan.h"
 #include "ir/index_map.h"
+
+/* Steps along a row at which pixels are taken out of vectors (emit_lanes.c, Note [Even steps]); a line of the cache. */
+enum { IP_LEAST_STEP = 2, IP_MOST_STEP = 6, IP_LINE_BYTES = 64 };
 
 /* nodes -> stages: equal nodes merged, every node lowered by its row; steps of a loop, one after the other */
 imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,

@@ -72,10 +72,9 @@ bool ip_placed_is_kept(const ip_placed *placed)
 
 int ip_placed_before(const ip_placed *placed)
 {
-    enum { LINE_BYTES = 64 };
     int64_t size = (int64_t)ip_dtype(placed->stage->dtype)->size_bytes,
             pad = placed->pad * placed->stage->dims[3] * size;
-    return (int)(ip_ceil_div(pad, LINE_BYTES) * LINE_BYTES / size);
+    return (int)(ip_ceil_div(pad, IP_LINE_BYTES) * IP_LINE_BYTES / size);
 }
 
 bool ip_kernel_walks_rows(const ip_kernel *kernel)

@@ -39,9 +39,8 @@ int ip_lanes_of_ends(const ip_expr *body, int64_t channels, int vector_bytes);
 /* body in channel c, where channels are written out; else body itself. */
 ip_expr *ip_of_channel(const ip_site *site, ip_expr *body, int c);
 
-/* The lanes of a vector that is a pixel; the steps along a row, at most, at which pixels are taken out of vectors; the
- * windows, at most, of a body that is made of lanes. */
-enum { IP_LANES = 4, IP_PAIRED = 4 /* pixels: two pairs */, IP_MOST_STEP = 6, IP_LANE_WINDOWS = 2 };
+/* The lanes of a vector that is a pixel; the windows, at most, of a body that is made of lanes. */
+enum { IP_LANES = 4, IP_PAIRED = 4 /* pixels: two pairs */, IP_LANE_WINDOWS = 2 };
 
 /* Whether a body is every n-th pixel of a row and nothing else (emit_pick.c, Note [Picks]). */
 bool ip_fits_pick(const ip_site *site, ip_expr *body, imgpar_dtype stored);
@@ -73,7 +72,7 @@ int64_t ip_even_step(const ip_site *site, ip_expr *body);
 /* The rows of inputs that a body reads at its own columns (blocks.c): of each input the one that comes last, since the
  * others were read for the row before; or all, where rows of the result are several of the input apart. Fewer columns
  * that stand elsewhere are not foreseen. */
-enum { IP_MOST_READS = 6, IP_LINE_BYTES = 64 };
+enum { IP_MOST_READS = 6 };
 typedef struct ip_reads {
     int n;
     struct {
