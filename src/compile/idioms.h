@@ -3,8 +3,8 @@
  * Idioms: elements that functions of shaders/ make with instructions that compilers do not find. A row of the table
  * (idioms.c) tells what an element must be and which function makes rows of such; the files emit_weigh.c, emit_mix.c
  * and emit_stretch.c print its call. The function makes elements from the first one of a row on, as many as it can,
- * which may be none. The loop behind the call makes the rest. Both give the same bytes. inline.c asks the table which
- * stages to keep, segments.c which is called.
+ * which may be none. The loop behind the call makes the rest. Both give the same bytes. inline_choice.c asks the table
+ * which stages to keep, segments.c which is called.
  *
  *     ip_match match;
  *     if (ip_idiom_find(ir, stage, stage->body, &match))

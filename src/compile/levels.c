@@ -6,8 +6,8 @@
  * Views are composed when they are lowered, so a channel, or a part, of slice(f(a), step=[2 2]) is read from f(a), as
  * the level of a pyramid itself is: all of f(a)'s columns would be kept for its readers. Where a stage is nothing but
  * every n-th row and column of another one, loads of that one at the same places become loads of it, each at its own
- * place. Then only the stage of these elements reads what they are left of (inline.c keeps it where it is read again or
- * elsewhere): it is what is stored, and rows that nobody reads are not computed (decimate.c).
+ * place. Then only the stage of these elements reads what they are left of (inline_choice.c keeps it where it is read
+ * again or elsewhere): it is what is stored, and rows that nobody reads are not computed (decimate.c).
  */
 #include "base/alloc.h"
 #include "compile/passes.h"

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which stages go into their readers, and which are kept.
+ *
+ * A load of stage p is replaced by p's body when
+ *   1. it reads p at its own place (z, y, x; any channel), or at computed places that are known to be inside and p
+ *      reads nothing around itself (a chain of views is one index map), or p is a cheap map of a line, Note [Lines],
+ *      or a product of rows, Note [Products of kept rows], and (Where the same reader also looks at p's neighbours,
+ *      p is kept for those anyway; and where any reader does, if p itself is made of neighbours and is more than one
+ *      of them.) (But what is dearer elsewhere, or loses the form of loop that makes it quick, is kept: the functions
+ *      before ip_may_inline().)
+ *   2. p is not asked for, is no f16 stage (which rounds where it is stored), and
+ *   3. p has one reader, or computing it again costs less than keeping it (COST operations), and it does not keep less
+ *      than what it is made of, as a level of a pyramid does.
+ * Rule 3 is waived where the one reader of p folds short rows of it, column by column (is_used_up()).
+ * Expressions stay below IP_INLINED_SIZE, and the reads in them below MAX_LOADS, so that compile time stays linear in
+ * the graph.
+ */
+#include "compile/inline.h"
+
+#include "base/dtype.h"
+#include "compile/idioms.h"
+
+#include <string.h>
+
+enum {
+    COST = 12,
+    FLAT_SIZE = 200 /* looked through once for every load */,
+    MAX_LOADS = 100 /* of a stage that others went into: compilers compare all reads of a loop with each other */,
+    MAX_USED_UP = 200 /* the same, of stages of which each element is read once: most reads are of the same places */,
+    FEW_LOADS = 4 /* as quick as to keep a row and to read it twice */,
+    LOOKED_UP = 4 /* operations of an element of a table that is worth a kernel */,
+    SHARE = 64 /* elements of what is looked up in it, a table's element */,
+    FEW_NEIGHBOURS = 9 /* of 3 x 3: sums of three products of gradients take 2 to 8 % less CPU time */
+};
+
+bool ip_reads_own_place(const ip_expr *load, const ip_stage *reader)
+{
+    const int64_t *domain = ip_stage_domain(reader);
+    for (int k = 0; k < 3; k++)
+        if (!ip_x_is_coord(load->arg[k], k) || load->source->dims[k] != domain[k]) return false;
+    const ip_expr *c = load->arg[3];
+    bool is_own = ip_x_is_coord(c, 3) && load->source->dims[3] == domain[3];
+    bool is_fixed = c->op == IP_X_CONST && c->i >= 0 && c->i < load->source->dims[3];
+    bool is_inside = load->border == IP_BORDER_NONE && !(c->uses & ~IP_USES_C);
+    return is_own || is_fixed || is_inside; /* another channel may be beyond the last: a matter of the border */
+}
+
+/* Every load in the body reads at its own place or has no border to apply. */
+static void note_neighbours(ip_expr *load, void *user)
+{
+    if (load->border != IP_BORDER_NONE) *(bool *)user = true;
+}
+
+bool ip_is_pointwise(ip_ir *ir, const ip_stage *p)
+{
+    bool has_neighbours = false;
+    ip_stage_each_load(ir, p, note_neighbours, &has_neighbours);
+    return !has_neighbours && !ip_x_has_window(ir, p->body);
+}
+
+bool ip_walks_rows(const ip_compile_options *o)
+{
+    ip_schedule schedule = o->tuning.schedule;
+    return schedule == IP_SCHEDULE_ROWS || (schedule == IP_SCHEDULE_AUTO && o->is_cpu);
+}
+
+/* Neighbours of interleaved channels are read quickly in a flat loop only: such a stage is not put into one that is
+ * not. */
+static bool loses_flat_loop(const ip_inlining *in, const ip_stage *p)
+{
+    ip_spread spread;
+    return ip_walks_rows(in->options) && in->options->fuse && !in->reader_is_flat && in->of[p->id].size <= FLAT_SIZE &&
+           ip_find_spread(in->ir, p->body, p->dims[3], &spread) && !ip_is_pointwise(in->ir, p);
+}
+
+/* Some are made quickly by themselves only. */
+static bool loses_idiom(const ip_inlining *in, const ip_stage *p)
+{
+    ip_match match;
+    return ip_walks_rows(in->options) && in->options->fuse && in->options->streams && in->of[p->id].n_loads > 1 &&
+           ip_idiom_find(in->ir, p, p->body, &match) && match.idiom->stays_apart;
+}
+
+static bool check_gather(ip_expr *x, void *user)
+{
+    bool *found = user;
+    if (x->op != IP_X_LOAD) return !*found;
+    const ip_expr *column = x->arg[2]->op == IP_X_ADD ? x->arg[2]->arg[0] : x->arg[2];
+    bool in_row = ip_x_reads_uniform_row(x), is_listed = column->op == IP_X_LOAD && column->uses & IP_USES_X;
+    *found |= in_row && ip_x_is_coord(x->arg[3], 3) && (is_listed || ip_x_step(x->arg[2]) > 1);
+    return false;
+}
+
+bool ip_takes_apart(const ip_stage *reader, const ip_expr *load)
+{
+    return reader->kind != IP_STAGE_MAP || !ip_x_is_coord(load->arg[3], 3);
+}
+
+typedef struct apart_search {
+    const ip_stage *reader, *source;
+    bool found;
+} apart_search;
+
+static void look_for_apart(ip_expr *load, void *user)
+{
+    apart_search *s = user;
+    s->found |= load->source == s->source && ip_takes_apart(s->reader, load);
+}
+
+/* Pixels that are made of others at every n-th column, or at listed ones, are made quickly where their channels stand
+ * side by side (emit_lanes.c): such a stage is not put into one that takes its channels one by one, or folds them; nor
+ * into one whose body does so in some of its reads, which would make the pixels once more for the others. */
+static bool loses_lanes(const ip_inlining *in, const ip_stage *p)
+{
+    bool has_lanes = p->dims[3] == 3 || p->dims[3] == 4;
+    if (!ip_walks_rows(in->options) || !in->options->fuse || !has_lanes || p->body->op == IP_X_LOAD ||
+        in->of[p->id].size > FLAT_SIZE)
+        return false;
+    apart_search apart = { .reader = in->reader, .source = p };
+    ip_stage_each_load(in->ir, in->reader, look_for_apart, &apart);
+    if (!apart.found) return false;
+    bool found = false;
+    ip_x_descend(in->ir, p->body, check_gather, &found);
+    return found;
+}
+
+/*
+ * Note [Lines]
+ * Neighbours in an image are kept a few rows at a time; a line has no rows, so what is read around itself would go to
+ * memory. Where p computes each element from those at the same place alone, its neighbour is what it makes of theirs,
+ * and a border rule that repeats elements may be applied to them instead: f(a)[x + 1] is f(a[x + 1]).
+ */
+typedef struct line_check {
+    const ip_stage *p;
+    bool fits;
+} line_check;
+
+static bool check_line(ip_expr *x, void *user)
+{
+    line_check *c = user;
+    if (x->op == IP_X_COORD || ip_x_is_repeated(x)) c->fits = false;
+    if (x->op == IP_X_LOAD)
+        c->fits =
+            c->fits && ((x->border == IP_BORDER_NONE && ip_reads_own_place(x, c->p)) || !(x->uses & IP_USES_COORDS));
+    return x->op != IP_X_LOAD && c->fits;
+}
+
+typedef struct load_count {
+    const ip_stage *of;
+    int n;
+    bool at_steps;
+} load_count;
+
+static void count_loads_of(ip_expr *load, void *user)
+{
+    load_count *c = user;
+    if (load->source != c->of) return;
+    c->n++;
+    c->at_steps &= ip_x_step(load->arg[2]) > 1;
+}
+
+static bool is_shared_row(const ip_inlining *in, const ip_expr *x)
+{
+    return x->op == IP_X_LOAD && in->of[x->source->id].n_readers > 1;
+}
+
+/*
+ * Note [Products of kept rows]
+ * A product of rows of which one is kept for other readers too needs no rows of its own where few of its neighbours are
+ * read: a window over the factors costs a product for each neighbour, and saves a line buffer, its stores and half of
+ * what stays in the cache. (The sums of products of gradients that tell corners are such: two line buffers, not five.)
+ */
+static bool is_product_of_rows(const ip_inlining *in, const ip_stage *p)
+{
+    const ip_expr *x = p->body;
+    if (!ip_walks_rows(in->options) || !in->options->fuse || x->op != IP_X_MUL || in->of[p->id].n_readers > 1)
+        return false;
+    for (int k = 0; k < 2; k++)
+        if (x->arg[k]->op != IP_X_LOAD || !ip_stage_computes(x->arg[k]->source)) return false;
+    if (!ip_dtype(p->dtype)->is_float || !(is_shared_row(in, x->arg[0]) || is_shared_row(in, x->arg[1]))) return false;
+    load_count count = { .of = p };
+    ip_stage_each_load(in->ir, in->reader, count_loads_of, &count);
+    return count.n <= FEW_NEIGHBOURS;
+}
+
+/*
+ * Note [Widened elements]
+ * Rows of what is nothing but elements in a wider dtype would be a copy: readers widen what they read by themselves,
+ * and find the source's rows, which may be kept anyway, or need no copy (place_copies.c, Note [Reading in place]).
+ */
+static bool is_widened(const ip_stage *p)
+{
+    const ip_expr *x = p->body;
+    if (x->op != IP_X_CAST || x->arg[0]->op != IP_X_LOAD || p->dtype == IMGPAR_F16) return false;
+    const ip_dtype_facts *to = ip_dtype(x->dtype), *from = ip_dtype(x->arg[0]->source->dtype);
+    return !to->is_float && !from->is_float && x->arg[0]->source->dtype != IMGPAR_BOOL &&
+           from->size_bytes < to->size_bytes;
+}
+
+/* Whether p's neighbour is made anew where it is read: Note [Lines], Note [Products of kept rows], Note [Widened
+ * elements]. */
+bool ip_is_made_where_read(const ip_inlining *in, const ip_expr *load)
+{
+    ip_stage *p = load->source;
+    const bool repeats = load->border != IP_BORDER_NONE && load->border != IMGPAR_BORDER_CONSTANT;
+    if (!repeats || p->kind != IP_STAGE_MAP || in->reader->kind == IP_STAGE_SCAN || in->of[p->id].size > COST)
+        return false;
+    if (memcmp(p->dims, ip_stage_domain(in->reader), sizeof p->dims) != 0 || !ip_x_is_coord(load->arg[3], 3))
+        return false;
+    bool is_line = p->dims[0] == 1 && p->dims[1] == 1;
+    if (!is_line && !is_widened(p) && !is_product_of_rows(in, p)) return false;
+    line_check c = { p, true };
+    ip_x_descend(in->ir, p->body, check_line, &c);
+    return c.fits;
+}
+
+typedef struct channel_count {
+    const ip_stage *of;
+    bool own, other;
+} channel_count;
+
+static void note_channel(ip_expr *load, void *user)
+{
+    channel_count *c = user;
+    if (load->source == c->of) *(ip_x_is_coord(load->arg[3], 3) ? &c->own : &c->other) = true;
+}
+
+/* What a flat loop reads in its own channel and, spread (spread.c), in one of the pixel, would be computed for both. */
+static bool is_computed_twice(const ip_inlining *in, const ip_stage *p)
+{
+    channel_count c = { .of = p };
+    if (!ip_walks_rows(in->options) || !in->options->fuse || !in->reader_is_flat || in->of[p->id].size <= COST)
+        return false;
+    ip_stage_each_load(in->ir, in->reader, note_channel, &c);
+    return c.own && c.other;
+}
+
+typedef struct mix {
+    int n_channels, bytes; /* that are read of a pixel */
+} mix;
+
+static void add_channel(ip_expr *load, void *user)
+{
+    mix *m = user;
+    if (load->source->dims[3] == 1 || load->arg[3]->op != IP_X_CONST) return;
+    m->n_channels++;
+    m->bytes += (int)ip_dtype(load->source->dtype)->size_bytes;
+}
+
+/* Whether p, of which an element of the same row and column is read, mixes the channels of a pixel, as a luminance
+ * does, and is kept for readers that look at its neighbours: in a line buffer, or in memory, where it takes no more
+ * than the pixels. It is read more quickly there than channels are taken out of pixels again. */
+static bool is_kept_mix(const ip_inlining *in, const ip_expr *load)
+{
+    const ip_stage *p = load->source;
+    if (!ip_x_is_coord(load->arg[1], 1) || !ip_x_is_coord(load->arg[2], 2)) return false;
+    if (!in->of[p->id].has_neighbours_read || p->dims[3] > 1 || p->dims[1] == 1 || in->reader->kind != IP_STAGE_MAP)
+        return false;
+    mix m = { 0 };
+    ip_stage_each_load(in->ir, p, add_channel, &m);
+    bool is_small = (int)ip_dtype(p->dtype)->size_bytes <= m.bytes;
+    return m.n_channels > 1 && (is_small || in->of[p->id].is_in_line_buffer) && ip_walks_rows(in->options) &&
+           in->options->fuse;
+}
+
+/* Whether fusing will keep p's rows where its reader sets their pace (place_paced.c, Note [Paces]). */
+static bool keeps_pace(const ip_inlining *in, const ip_stage *p)
+{
+    const ip_stage *reader = in->reader;
+    return in->of[p->id].n_readers == 1 && reader->kind == IP_STAGE_MAP && !in->of[reader->id].is_folded &&
+           reader->dims[0] * reader->dims[1] >= IP_LEAST_ROWS;
+}
+
+static bool adds_inputs(const ip_inlining *in, const ip_stage *p)
+{
+    ip_linear form;
+    bool fits = ip_linear_of(in->ir, p->body, &form) && ip_linear_is_sum(&form);
+    for (int k = 0; fits && k < form.n_terms; k++)
+        fits = !ip_stage_computes(form.terms[k].load[0]->source);
+    return fits;
+}
+
+/* Several elements of a row that p computes one beside the other are read at computed columns: such a row is kept
+ * (fuse.c, Note [Whole rows]), since elements computed where they are read come one by one. So are rows that are read
+ * several times each. But pixels at every second column are computed one beside the other, too, where they are kept or
+ * asked for (emit_lanes.c, Note [Even steps]). */
+static bool is_dearer_elsewhere(const ip_inlining *in, const ip_expr *load)
+{
+    const ip_stage *p = load->source;
+    if (!ip_walks_rows(in->options) || p->body->op == IP_X_LOAD || p->dims[1] == 1) return false;
+    ip_reach reach = ip_load_reach(in->ir, load, ip_stage_domain(in->reader));
+    if (!reach.is_in_rows && !(reach.is_paced && keeps_pace(in, p))) return false;
+    load_count count = { .of = p, .at_steps = true };
+    ip_stage_each_load(in->ir, in->reader, count_loads_of, &count);
+    bool are_at_hand =
+        count.at_steps && p->dims[3] >= 3 && count.n * in->of[p->id].n_loads <= FEW_LOADS && adds_inputs(in, p) &&
+        (in->reader->is_output || in->of[in->reader->id].has_neighbours_read || in->of[in->reader->id].is_taken_apart);
+    return count.n > 1 && !are_at_hand;
+}
+
+/* Whether only p reads the computed stage that it leaves elements out of, and several stages, or one elsewhere, read
+ * what is left: that is less to keep (levels.c). */
+static bool is_kept_level(const ip_inlining *in, const ip_expr *load)
+{
+    const ip_stage *p = load->source;
+    bool is_reread = in->of[p->id].n_readers > 1 || !ip_reads_own_place(load, in->reader);
+    return is_reread && ip_leaves_elements_out(p) && !p->body->source->is_output &&
+           in->of[p->body->source->id].n_readers == 1;
+}
+
+static void find_read(ip_expr *x, void *user)
+{
+    *(bool *)user |= x->op == IP_X_LOAD && x->source->kind != IP_STAGE_TABLE && (x->uses & IP_USES_COORDS);
+}
+
+/* Whether p is a small table that is looked up at places that are read: it is made once, even where an element costs
+ * little, and its reader is left with lookups (emit_lookup.c, Note [Lookups in blocks]). */
+static bool is_looked_up(const ip_inlining *in, const ip_expr *load)
+{
+    const ip_stage *p = load->source;
+    bool is_read = false;
+    if (in->of[p->id].size < LOOKED_UP || ip_dims_count(p->dims) * SHARE > ip_dims_count(ip_stage_domain(in->reader)))
+        return false;
+    ip_x_walk(in->ir, load->arg[2], find_read, &is_read);
+    return is_read && in->options->fuse && p->dims[0] * p->dims[1] * p->dims[3] == 1;
+}
+
+/* Whether p's one reader takes elements of its rows at columns that are the same for all, each of them once but for the
+ * last, as a fold of short rows does: to compute them there takes less than to keep them. */
+static bool is_used_up(const ip_inlining *in, const ip_expr *load)
+{
+    const ip_stage *p = load->source;
+    if (in->of[p->id].n_readers != 1 || load->border != IP_BORDER_NONE || in->reader->kind != IP_STAGE_MAP ||
+        load->arg[2]->uses & IP_USES_COORDS || (p->dims[3] > 1 && load->arg[3]->uses & IP_USES_COORDS) ||
+        !ip_is_pointwise(in->ir, p))
+        return false;
+    load_count count = { .of = p };
+    ip_stage_each_load(in->ir, in->reader, count_loads_of, &count);
+    return count.n * ip_dims_count(in->reader->dims) < 2 * ip_dims_count(p->dims) && count.n > 1 &&
+           count.n * in->of[p->id].size <= IP_INLINED_SIZE && count.n * in->of[p->id].n_loads <= MAX_USED_UP;
+}
+
+bool ip_may_inline(const ip_inlining *in, const ip_expr *load)
+{
+    const ip_stage *p = load->source;
+    const ip_inline_facts *of = &in->of[p->id];
+    const int reader = in->reader->id + 1;
+    if (p->kind != IP_STAGE_MAP || p->is_output || p->dtype == IMGPAR_F16) return false;
+    if (in->round > 0 &&
+        !(in->was_shared[p->id] && (ip_reads_own_place(load, in->reader) || ip_is_made_where_read(in, load))))
+        return false;
+    if (!in->options->fuse && p->node != in->reader->node) return false;
+    if (is_used_up(in, load)) return true;
+    if (in->reader_size + of->size > IP_INLINED_SIZE || in->reader_loads + of->n_loads > MAX_LOADS) return false;
+    if (of->read_around == reader) return false;
+    if ((of->n_readers > 1 && of->size > COST) || is_kept_level(in, load)) return false;
+    if (of->read_in_window == reader && of->size > 1 && ip_reads_own_place(load, in->reader)) return false;
+    /* its loops have no strips to keep neighbours in */
+    if (in->reader->kind == IP_STAGE_SCAN && !ip_is_pointwise(in->ir, p)) return false;
+    if (loses_flat_loop(in, p) || loses_lanes(in, p) || loses_idiom(in, p) || is_computed_twice(in, p)) return false;
+    if (ip_is_made_where_read(in, load)) return true;
+    if (is_kept_mix(in, load)) return false;
+    if (of->has_neighbours_read && p->body->op != IP_X_LOAD && !ip_is_pointwise(in->ir, p)) return false;
+    if (ip_reads_own_place(load, in->reader)) return true;
+    if (is_dearer_elsewhere(in, load) || is_looked_up(in, load)) return false;
+    return load->border == IP_BORDER_NONE && of->size <= COST && ip_is_pointwise(in->ir, p);
+}
