@@ -178,10 +178,22 @@ static real at_product(const nd *in, const int64_t *i)
                nd_here(&in[1], (const int64_t[]){ i[1], 0, k, i[4] });
     return sum;
 }
+/* Of type II, orthonormal, along the second axis. */
+static real at_cosines(const nd *in, const int64_t *i)
+{
+    const int64_t n = in->shape[1];
+    const real pi = acosl(-1);
+    real sum = 0;
+    for (int64_t k = 0; k < n; k++)
+        sum += nd_here(in, (const int64_t[]){ i[0], k, i[2], i[3], i[4] }) *
+               cosl(pi * (real)((2 * k + 1) * i[1]) / (real)(2 * n));
+    return sum * sqrtl((i[1] ? 2 : 1) / (real)n);
+}
 static real at_place(const nd *in, const int64_t *i) { return (void)in, (real)(i[0] + 10 * i[1] + 100 * i[2]); }
 static real at_coordinates(const nd *in, const int64_t *i) { return (void)in, (real)(i[2] + 10 * i[3] + 100 * i[4]); }
 
 static imgpar_dtype as_i64(imgpar_dtype in) { return (void)in, IMGPAR_I64; }
+static imgpar_dtype as_f32(imgpar_dtype in) { return (void)in, IMGPAR_F32; }
 static imgpar_dtype as_i32(imgpar_dtype in) { return (void)in, IMGPAR_I32; }
 
 #define FIVE              \
@@ -319,6 +331,8 @@ static const nd_case combined[] = {
     { "minval", "minval($1)", FIVE, 1, { 1 }, at_least, 0, NULL },
     { "cummin", "cummin($1, axis=1)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_running, 0, NULL },
     { "scan", "scan($1, 32767, (p, q) -> minimum(p, q), axis=1)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_running, 0, NULL },
+    { "dct", "dct($1, axis=1)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_cosines, 1e-6L, as_f32 },
+    { "idct", "dct(idct($1, axis=-3), axis=2)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_same, 1e-6L, as_f32 },
     { "sort", "sort($1, axis=2)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_sorted, 0, NULL },
     { "take_along_axis",
       "take_along_axis($1, argsort($1, axis=2), axis=2)",

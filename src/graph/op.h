@@ -35,8 +35,9 @@ enum {
 };
 /* What info.takes_complex is, and info.takes_many_axes. */
 #define IP_OP_TAKES_COMPLEX(flags) (((flags) & (IP_OP_COMPLEX | IP_OP_LINEAR)) != 0)
-#define IP_OP_TAKES_MANY_AXES(flags) \
-    (((flags) & (IP_OP_ELEMENTWISE | IP_OP_VIEW | IP_OP_ANY_RANK | IP_OP_ALONG | IP_OP_BATCH)) != 0 && ((flags)&IP_OP_PLACES) == 0)
+#define IP_OP_TAKES_MANY_AXES(flags)                                                                   \
+    (((flags) & (IP_OP_ELEMENTWISE | IP_OP_VIEW | IP_OP_ANY_RANK | IP_OP_ALONG | IP_OP_BATCH)) != 0 && \
+     ((flags)&IP_OP_PLACES) == 0)
 
 /* The row that joins the arrays of a row that takes more than its one (lexsort), which takes them apart. */
 #define IP_KEYS "keys"

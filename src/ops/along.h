@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows that work along axes (IP_OP_ALONG) or with a batch of matrices (IP_OP_BATCH), of arrays of more axes than a stage has dims (graph/array.h, Note [Folded
- * axes]): a call is the same row of arrays of up to four axes, between reshapes. Neighbouring axes that are all worked
- * along, or all not, are one axis there, which a reshape does without moving anything; where that leaves too many, as
- * of a sum along every second axis, those that stay are moved to the front first.
- * The axes of a batch are one axis.
+ * Rows that work along axes (IP_OP_ALONG), or with matrices in the last two (IP_OP_BATCH), of arrays of more axes than
+ * a stage has dims (graph/array.h, Note [Folded axes]): a call is the same row of arrays of up to four axes, between
+ * reshapes. Neighbouring axes that are all worked along, or all not, are one axis there, as those of a batch are, which
+ * a reshape does without moving anything; where that leaves too many, as of a sum along every second axis, those that
+ * stay are moved to the front first.
  */
 #ifndef IP_OPS_ALONG_H
 #define IP_OPS_ALONG_H
