@@ -8,6 +8,7 @@
 
 #include "asserts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,10 +178,22 @@ static real at_product(const nd *in, const int64_t *i)
                nd_here(&in[1], (const int64_t[]){ i[1], 0, k, i[4] });
     return sum;
 }
+/* Of type II, orthonormal, along the second axis. */
+static real at_cosines(const nd *in, const int64_t *i)
+{
+    const int64_t n = in->shape[1];
+    const real pi = acosl(-1);
+    real sum = 0;
+    for (int64_t k = 0; k < n; k++)
+        sum += nd_here(in, (const int64_t[]){ i[0], k, i[2], i[3], i[4] }) *
+               cosl(pi * (real)((2 * k + 1) * i[1]) / (real)(2 * n));
+    return sum * sqrtl((i[1] ? 2 : 1) / (real)n);
+}
 static real at_place(const nd *in, const int64_t *i) { return (void)in, (real)(i[0] + 10 * i[1] + 100 * i[2]); }
 static real at_coordinates(const nd *in, const int64_t *i) { return (void)in, (real)(i[2] + 10 * i[3] + 100 * i[4]); }
 
 static imgpar_dtype as_i64(imgpar_dtype in) { return (void)in, IMGPAR_I64; }
+static imgpar_dtype as_f32(imgpar_dtype in) { return (void)in, IMGPAR_F32; }
 static imgpar_dtype as_i32(imgpar_dtype in) { return (void)in, IMGPAR_I32; }
 
 #define FIVE              \
@@ -318,6 +331,8 @@ static const nd_case combined[] = {
     { "minval", "minval($1)", FIVE, 1, { 1 }, at_least, 0, NULL },
     { "cummin", "cummin($1, axis=1)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_running, 0, NULL },
     { "scan", "scan($1, 32767, (p, q) -> minimum(p, q), axis=1)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_running, 0, NULL },
+    { "dct", "dct($1, axis=1)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_cosines, 1e-6L, as_f32 },
+    { "idct", "dct(idct($1, axis=-3), axis=2)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_same, 1e-6L, as_f32 },
     { "sort", "sort($1, axis=2)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_sorted, 0, NULL },
     { "take_along_axis",
       "take_along_axis($1, argsort($1, axis=2), axis=2)",
@@ -501,6 +516,119 @@ START_TEST(what_is_of_four_axes_says_so)
 }
 END_TEST
 
+/* ---- batches of matrices ------------------------------------------------------------------------------- */
+
+static void check_shape(const imgpar_array *x, int rank, const int64_t *shape)
+{
+    imgpar_info info = { .struct_size = sizeof info };
+    ck_assert_int_eq(imgpar_array_info(x, &info), IMGPAR_OK);
+    ck_assert_int_eq(info.rank, rank);
+    ck_assert_mem_eq(info.shape, shape, (size_t)rank * sizeof *shape);
+}
+
+/* What an expression of $1, $2 and $3 is in the order of its elements, as f64; *n counts them. */
+static double *values_of(imgpar_context *ctx, const char *text, imgpar_array *const *in, size_t n_in, size_t *n)
+{
+    char whole[300];
+    snprintf(whole, sizeof whole, "cast(%s, f64)", text);
+    imgpar_array *x = imgpar_apply(ctx, whole, in, n_in);
+    ck_assert_msg(imgpar_array_status(x) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(x));
+    imgpar_info info = { .struct_size = sizeof info };
+    ck_assert_int_eq(imgpar_array_info(x, &info), IMGPAR_OK);
+    *n = 1;
+    for (int k = 0; k < info.rank; k++)
+        *n *= (size_t)info.shape[k];
+    double *values = malloc((*n + 1) * sizeof *values);
+    ck_assert_int_eq(imgpar_array_read(x, values, *n * sizeof *values), IMGPAR_OK);
+    imgpar_array_release(x);
+    return values;
+}
+
+/* Rows about the matrices in the last two axes: three axes before them give what one gives, in that one's order. */
+START_TEST(batches_of_three_axes_are_as_batches_of_one) /* _i: whether it is computed by kernels */
+{
+    static const char *const texts[] = {
+        "det($1)",           "matinv($1)",
+        "pinv($1)",          "qr_q($1)",
+        "qr_r($1)",          "svdvals($1)",
+        "svd_u($1)",         "svd_vt($1)",
+        "matrix_rank($1)",   "solve($1, $2)",
+        "lstsq($1, $2)",     "matrix_power($1, 3)",
+        "matmul($1, $2)",    "matrix_power($1, -2)",
+        "matprod($1, $2)",   "solve(eye(3), $2)",
+        "lstsq(eye(3), $2)", "matprod($1, eye(3, dtype=f64))",
+        "cholesky($3)",      "eigvalsh($3)",
+        "eigvecsh($3)",
+    };
+    nd_bench b;
+    nd_open(&b);
+    ck_assert_int_eq(imgpar_context_set(b.ctx, "schedule", _i ? "auto" : "ref"), IMGPAR_OK);
+    nd a = nd_new(IMGPAR_F64, 5, (int64_t[]){ 2, 3, 2, 3, 3 }, FILL_SMALL, 7),
+       c = nd_new(IMGPAR_F64, 5, (int64_t[]){ 2, 3, 2, 3, 2 }, FILL_SMALL, 8);
+    for (int64_t k = 0; k < a.count; k += 4) /* far from singular */
+        a.v[k] += 20;
+    imgpar_array *many[3] = { nd_array(b.ctx, &a), nd_array(b.ctx, &c) }, *one[3];
+    many[2] = imgpar_apply(b.ctx, "matmul($1, permute($1, [0 1 2 4 3]))", many, 1);
+    for (int k = 0; k < 3; k++)
+        one[k] = imgpar_apply(b.ctx, k == 1 ? "reshape($1, [12 3 2])" : "reshape($1, [12 3 3])", &many[k], 1);
+    for (int k = 0; k < N(texts); k++) {
+        size_t n, n_one;
+        double *x = values_of(b.ctx, texts[k], many, 3, &n), *y = values_of(b.ctx, texts[k], one, 3, &n_one);
+        ck_assert_uint_eq(n, n_one);
+        for (size_t i = 0; i < n; i++)
+            ck_assert_msg(x[i] == y[i], "%s: element %zu is %.17g, not %.17g", texts[k], i, x[i], y[i]);
+        free(x), free(y);
+    }
+    for (int k = 0; k < 3; k++)
+        imgpar_array_release(many[k]), imgpar_array_release(one[k]);
+    nd_free(&a), nd_free(&c);
+    nd_close(&b);
+}
+END_TEST
+
+START_TEST(determinants_of_many_axes_are_what_cofactors_give)
+{
+    nd_bench b;
+    nd_open(&b);
+    nd a = nd_new(IMGPAR_F64, 6, (int64_t[]){ 2, 1, 3, 2, 3, 3 }, FILL_SMALL, 9);
+    imgpar_array *in = nd_array(b.ctx, &a), *x = imgpar_apply(b.ctx, "det($1)", &in, 1);
+    double got[12];
+    check_shape(x, 4, a.shape);
+    ck_assert_int_eq(imgpar_array_read(x, got, sizeof got), IMGPAR_OK);
+    for (int k = 0; k < 12; k++) {
+        const real *m = a.v + 9 * k;
+        const real want = m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) +
+                          m[2] * (m[3] * m[7] - m[4] * m[6]);
+        ck_assert_msg(fabsl(want - got[k]) <= 1e-9L * (1 + fabsl(want)), "%d: %g, not %Lg", k, got[k], want);
+    }
+    imgpar_array_release(x), imgpar_array_release(in);
+    nd_free(&a);
+    nd_close(&b);
+}
+END_TEST
+
+/* Stages that read one another, none of which has an element. */
+START_TEST(empty_arrays_of_many_axes_have_their_shape) /* _i: whether it is computed by kernels */
+{
+    static const char *const texts[] = { "reverse($1, 0) * 2", "svd_u($1) * 2", "solve($1, $1)", "matinv($1)" };
+    nd_bench b;
+    nd_open(&b);
+    ck_assert_int_eq(imgpar_context_set(b.ctx, "schedule", _i ? "auto" : "ref"), IMGPAR_OK);
+    nd a = nd_new(IMGPAR_F32, 5, (int64_t[]){ 2, 0, 2, 3, 3 }, FILL_SMALL, 3);
+    imgpar_array *in = nd_array(b.ctx, &a);
+    for (int k = 0; k < N(texts); k++) {
+        imgpar_array *x = imgpar_apply(b.ctx, texts[k], &in, 1);
+        float none;
+        ck_assert_msg(imgpar_array_read(x, &none, 0) == IMGPAR_OK, "%s: %s", texts[k], imgpar_array_message(x));
+        check_shape(x, 5, a.shape);
+        imgpar_array_release(x);
+    }
+    imgpar_array_release(in);
+    nd_free(&a);
+    nd_close(&b);
+}
+END_TEST
+
 /* In memory, in a file and out again; the depth is what is before the last three axes. */
 START_TEST(arrays_of_eight_axes_go_in_and_out)
 {
@@ -641,6 +769,9 @@ int main(void)
     tcase_add_test(tcase, many_axes_cost_what_four_do);
     tcase_add_test(tcase, rows_about_pictures_refuse_more_than_four_axes);
     tcase_add_test(tcase, what_is_of_four_axes_says_so);
+    tcase_add_loop_test(tcase, batches_of_three_axes_are_as_batches_of_one, 0, 2);
+    tcase_add_test(tcase, determinants_of_many_axes_are_what_cofactors_give);
+    tcase_add_loop_test(tcase, empty_arrays_of_many_axes_have_their_shape, 0, 2);
     tcase_add_test(tcase, arrays_of_eight_axes_go_in_and_out);
     tcase_add_test(tcase, columns_of_six_axes_are_read);
     tcase_add_test(tcase, expressions_in_c_know_every_axis);

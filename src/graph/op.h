@@ -30,12 +30,14 @@ enum {
     IP_OP_ALIKE = 512, /* adds, subtracts or compares its inputs, which are to be on one scale: graph/inherit.c warns */
     IP_OP_ANY_RANK = 1024, /* computes wherever elements lie: takes as many axes as there can be, as views do */
     IP_OP_ALONG = 2048,    /* works along the axes that its parameter axis names: so does it (ops/along.h) */
-    IP_OP_PLACES = 4096    /* element-wise, but of places of a picture: takes up to four axes */
+    IP_OP_PLACES = 4096,   /* element-wise, but of places of a picture: takes up to four axes */
+    IP_OP_BATCH = 8192     /* computes with matrices in the last two axes, those before are a batch (ops/along.h) */
 };
 /* What info.takes_complex is, and info.takes_many_axes. */
 #define IP_OP_TAKES_COMPLEX(flags) (((flags) & (IP_OP_COMPLEX | IP_OP_LINEAR)) != 0)
-#define IP_OP_TAKES_MANY_AXES(flags) \
-    (((flags) & (IP_OP_ELEMENTWISE | IP_OP_VIEW | IP_OP_ANY_RANK | IP_OP_ALONG)) != 0 && ((flags)&IP_OP_PLACES) == 0)
+#define IP_OP_TAKES_MANY_AXES(flags)                                                                   \
+    (((flags) & (IP_OP_ELEMENTWISE | IP_OP_VIEW | IP_OP_ANY_RANK | IP_OP_ALONG | IP_OP_BATCH)) != 0 && \
+     ((flags)&IP_OP_PLACES) == 0)
 
 /* The row that joins the arrays of a row that takes more than its one (lexsort), which takes them apart. */
 #define IP_KEYS "keys"

@@ -156,6 +156,8 @@ static imgpar_array *input_of(const imgpar_array *call, int k, unsigned axes, co
     return input;
 }
 
+/* ---- batches ------------------------------------------------------------------------------------- */
+
 /* matmul() of batches of more axes: they are one, along which both have as many matrices, or one has no axis for it. */
 static imgpar_array *matrices_of(const imgpar_array *call, int k)
 {
@@ -183,9 +185,35 @@ static imgpar_array *product_of_batches(const imgpar_array *call)
     return ip_made(&m, ip_making_keep(&m, ip_build_reshaped(product, call->type.rank, call->type.shape)));
 }
 
-imgpar_array *ip_expand_along(const imgpar_array *call, const ip_arg *args, int n)
+/* An input of other rows, whose batches are alike: the first n_batch axes are one. What has no batch serves all. */
+static imgpar_array *batch_of(imgpar_array *a, int n_batch)
+{
+    const int rank = a->type.rank;
+    int64_t joined[IP_MAX_AXES] = { 1 };
+    if (rank <= 2) return imgpar_array_retain(a);
+    for (int k = 0; k < rank; k++)
+        joined[k < n_batch ? 0 : k - n_batch + 1] = (k < n_batch ? joined[0] : 1) * a->type.shape[k];
+    return ip_build_reshaped(a, rank - n_batch + 1, joined);
+}
+
+imgpar_array *ip_expand_batch(const imgpar_array *call)
 {
     if (call->op->infer == ip_infer_matmul) return product_of_batches(call);
+    const imgpar_op_info *info = &call->op->info;
+    const int rank = call->inputs[0]->type.rank,
+              n_batch = (rank > 2 ? rank : call->inputs[info->n_inputs - 1]->type.rank) - 2;
+    ip_making m = { .call = call };
+    ip_arg few[IP_MAX_SLOTS];
+    for (int k = 0; k < info->n_inputs; k++)
+        few[k] = ip_arg_array(ip_making_keep(&m, batch_of(call->inputs[k], n_batch)));
+    imgpar_array *made = ip_making_keep(&m, ip_build(call->ctx, call->op, few, info->n_inputs));
+    return ip_made(&m, ip_making_keep(&m, ip_build_reshaped(made, call->type.rank, call->type.shape)));
+}
+
+/* ---- along axes ----------------------------------------------------------------------------------- */
+
+imgpar_array *ip_expand_along(const imgpar_array *call, const ip_arg *args, int n)
+{
     const imgpar_op_info *info = &call->op->info;
     const int axis_slot = info->n_inputs + (int)(ip_param_get(call, "axis") - call->params);
     const unsigned axes = axes_of(call);

@@ -246,11 +246,12 @@ imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args,
     imgpar_array *node = typed_node(ctx, op, args, n, &err);
     if (!node) return no_memory();
     bool is_linear = !err.status && op->flags & IP_OP_LINEAR && ip_complex_has_input(node);
-    bool is_along = !err.status && op->flags & IP_OP_ALONG && ip_has_folded(node);
-    if (err.status || !(op->expand || is_linear || is_along)) return finish(ctx, node, &err);
-    imgpar_array *result = as_told(node, is_linear  ? ip_complex_linear(node, args, n)
-                                         : is_along ? ip_expand_along(node, args, n)
-                                                    : op->expand(node));
+    bool is_folded = !err.status && op->flags & (IP_OP_ALONG | IP_OP_BATCH) && ip_has_folded(node);
+    if (err.status || !(op->expand || is_linear || is_folded)) return finish(ctx, node, &err);
+    imgpar_array *result = as_told(node, is_linear                              ? ip_complex_linear(node, args, n)
+                                         : is_folded && op->flags & IP_OP_BATCH ? ip_expand_batch(node)
+                                         : is_folded                            ? ip_expand_along(node, args, n)
+                                                                                : op->expand(node));
     imgpar_array_release(node);
     return result;
 }

@@ -113,6 +113,19 @@ static imgpar_status check_length(const imgpar_array *node, int axis, ip_error *
                    node->op->info.name, axis, (long long)n, (long long)longer);
 }
 
+/* Real numbers, transformed along an axis to as many. */
+imgpar_status ip_infer_cosines(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    int axis = 0;
+    if (ip_axis_param(node, a->rank, &axis, err)) return err->status;
+    node->type = *a;
+    node->type.dtype = a->dtype == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32;
+    node->type.space = IMGPAR_SPACE_DATA;
+    node->range = ip_range_of(node->type.dtype);
+    return IMGPAR_OK;
+}
+
 imgpar_status ip_infer_fft(imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;

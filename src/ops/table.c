@@ -37,6 +37,11 @@
       .variant = VARIANT,                                                              \
       .infer = INFER,                                                                  \
       .expand = EXPAND },
+#define DERIVED_ALONG(NAME, ALIASES, CATEGORY, INFER, EXPAND, ...)                                           \
+    { .info = { .name = NAME, .aliases = ALIASES, .category = CATEGORY, .takes_many_axes = 1, __VA_ARGS__ }, \
+      .flags = IP_OP_ALONG,                                                                                  \
+      .infer = INFER,                                                                                        \
+      .expand = EXPAND },
 #define DERIVED_FUNC(NAME, INFER, EXPAND, ...)                                                            \
     { .info = { .name = NAME, .aliases = "", .category = "function", .takes_many_axes = 1, __VA_ARGS__ }, \
       .flags = IP_OP_ELEMENTWISE,                                                                         \

@@ -415,6 +415,7 @@ imgpar_status ip_ref_group_run(ip_ir *ir, const ip_ref_group *group, void *const
 {
     strips s = { .ir = ir, .group = group, .memory = memory, .progress = progress };
     s.dims = group->stages[group->n - 1]->dims;
+    if (ip_dims_count(s.dims) == 0) return IMGPAR_OK;
     measure(&s);
     size_t n = 1;
     imgpar_status st = find_edges(&s, err);
