@@ -7,8 +7,9 @@
  *     ft_roots    the table: roots of unity of both lengths, and those between the passes of a line that is split
  *     ft_lines    the transforms
  *
- * A line longer than FT_MAX is split: as a matrix of n1 rows and n2 columns, whose columns are transformed and
- * multiplied by roots exp(-2 pi i row column / (n1 n2)), then the rows; the result stands in it column by column.
+ * A line longer than a group's local memory holds (a CPU: 2048 numbers, of doubles 1024) is split: as a matrix of n1
+ * rows and n2 columns, whose columns are transformed and multiplied by roots exp(-2 pi i row column / (n1 n2)), then
+ * the rows; the result stands in it column by column.
  *
  * Line number L has the parts high = L / P[5] and low = L % P[5]. Its elements, complex numbers, are read at high P[6]
  * + low + k P[7] and written at (high / P[8]) P[9] + (high % P[8]) P[10] + low + k P[11]. P also: [1] lines, [2] n, [3]
@@ -18,21 +19,20 @@
  * the columns by so many, [18] where those roots start, [19] the elements before the first in the source, [20] batches
  * before this launch, [21] of doubles the second half of the bits of [13].
  *
- * FT_DOUBLE: of complex numbers of two doubles. A group's local memory holds half as many of them.
+ * FT_DOUBLE: of complex numbers of two doubles. FT_MAX: of so many numbers at most, which a group's local memory holds
+ * twice.
  *
- * FT_FAR: parts of lines are longer than that, so a group of a GPU has scratch memory for a line, too, and takes one
- * after another.
+ * FT_FAR: parts of lines are longer than local memory holds, so a group of a GPU has scratch memory for a line, too,
+ * and takes one after another.
  */
 #ifdef FT_DOUBLE
 #define FT_T double
 #define FT_T2 double2
 #define FT_C(c) c
-#define FT_MAX 1024
 #else
 #define FT_T float
 #define FT_T2 float2
 #define FT_C(c) c##f
-#define FT_MAX 2048
 #endif
 #define FT_LOW 1024 /* the roots between passes: w^(FT_LOW a + b) = w^(FT_LOW a) w^b */
 

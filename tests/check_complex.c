@@ -711,6 +711,34 @@ static int kernels_of(const char *text, imgpar_array *const *in, size_t n)
     return count;
 }
 
+/* As beside any array: a number that is written is f32, and does not widen what it meets. */
+START_TEST(numbers_that_are_written_widen_nothing)
+{
+    static const struct {
+        const char *text;
+        imgpar_dtype dtype;
+        double re, im;
+    } rows[] = {
+        { "complex(0.1, 0.2)", IMGPAR_COMPLEX64, (double)0.1F, (double)0.2F },
+        { "complex(0.1, 0.2) * full([1], 2)", IMGPAR_COMPLEX64, (double)0.2F, (double)0.4F },
+        { "complex(full([1], 0.1, dtype=f64), 0.2)", IMGPAR_COMPLEX128, 0.1, 0.2 },
+        { "complex(0.1, full([1], 0.2, dtype=f64))", IMGPAR_COMPLEX128, 0.1, 0.2 },
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        double bytes[2] = { 0 };
+        imgpar_array *a = imgpar_apply(ctx, rows[k].text, NULL, 0);
+        imgpar_info info = { .struct_size = sizeof info };
+        ck_assert_msg(imgpar_array_info(a, &info) == IMGPAR_OK, "%s: %s", rows[k].text, imgpar_array_message(a));
+        ck_assert_msg(info.dtype == rows[k].dtype, "%s is %s", rows[k].text, imgpar_dtype_name(info.dtype));
+        ck_assert_int_eq(imgpar_array_read(a, bytes, info.size_bytes), IMGPAR_OK);
+        const number z = element(info.dtype, bytes, 0);
+        ck_assert_msg(creal(z) == rows[k].re && cimag(z) == rows[k].im, "%s is %.17g%+.17gi", rows[k].text, creal(z),
+                      cimag(z));
+        imgpar_array_release(a);
+    }
+}
+END_TEST
+
 START_TEST(complex_numbers_fuse_as_real_ones_do)
 {
     static const char *const one[] = {
@@ -797,6 +825,7 @@ int main(void)
     tcase_add_test(c, neighbours_are_read_by_border_rules);
     tcase_add_test(c, views_join_real_and_complex_numbers);
     tcase_add_test(c, c_functions_make_and_take_them);
+    tcase_add_test(c, numbers_that_are_written_widen_nothing);
     tcase_add_test(c, complex_numbers_fuse_as_real_ones_do);
     tcase_add_test(c, what_has_no_meaning_is_refused);
     tcase_add_test(c, complex128_computes_in_double);

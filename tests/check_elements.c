@@ -144,6 +144,47 @@ static real of_constant(const nd *in, const int64_t *i) /* it starts from one nu
     return element(&in[0], i) > 4 ? 1005 : 5000 + 5;
 }
 
+/* Steps within a scan's: of whole numbers, of two states, and without until. */
+static real scanned(const nd *in, const int64_t *i)
+{
+    int64_t p = 0;
+    for (int64_t x = 0; x <= i[1]; x++) {
+        int64_t t = (int64_t)fabsl(element(&in[0], (int64_t[]){ i[0], x })) + 1 + p % 7;
+        for (int k = 0; k < 200; k++) {
+            t = t % 2 == 0 ? t / 2 : 3 * t + 1;
+            if (t < 50) break;
+        }
+        p = t;
+    }
+    return p;
+}
+
+static real counted(const nd *in, const int64_t *i)
+{
+    float u = 0;
+    int n = 0;
+    for (int64_t y = in[0].shape[0] - 1; y >= i[0]; y--) {
+        u += fabsf((float)element(&in[0], (int64_t[]){ y, i[1], i[2] }));
+        for (int k = 0; k < 40; k++) {
+            u /= 2;
+            n++;
+            if (u < 1) break;
+        }
+    }
+    return n;
+}
+
+static real folded(const nd *in, const int64_t *i)
+{
+    int64_t p = 0;
+    (void)i;
+    for (int64_t at = 0; at < in[0].shape[0] * in[0].shape[1]; at++)
+        for (int k = 0; k < 3000; k++)
+            p = (p * 5 + (int64_t)fabsl(in[0].v[at])) % 1009;
+    return p;
+}
+
+static imgpar_dtype i64(imgpar_dtype in) { return (void)in, IMGPAR_I64; }
 static imgpar_dtype i32(imgpar_dtype in) { return (void)in, IMGPAR_I32; }
 static imgpar_dtype f32(imgpar_dtype in) { return (void)in, IMGPAR_F32; }
 static imgpar_dtype f64(imgpar_dtype in) { return (void)in, IMGPAR_F64; }
@@ -221,6 +262,35 @@ static const nd_case cases[] = {
       of_constant,
       0,
       i32 },
+    { "scan",
+      "scan(cast(abs($1), i64) + 1, 0, (p, v) -> iterate(v + p % 7, 200, t -> select(t % 2 == 0, t div 2, 3 * t + 1), "
+      "until=_ < 50), axis=1)",
+      { 2 },
+      { { 6, 41 } },
+      2,
+      { 6, 41 },
+      scanned,
+      0,
+      i64 },
+    { "scan",
+      "(u, n) = scan(abs(cast($1, f32)), (0, 0), (u, n, v) -> iterate((u + v, n), 40, (a, b) -> (a * 0.5, b + 1), "
+      "until=(a, b) -> a < 1), axis=0, reverse=true)\nn",
+      { 3 },
+      { { 5, 300, 3 } },
+      3,
+      { 5, 300, 3 },
+      counted,
+      0,
+      i64 },
+    { "reduce",
+      "reduce(cast(abs($1), i64), 0, (p, v) -> iterate(p, 3000, t -> (t * 5 + v) % 1009))",
+      { 2 },
+      { { 2, 9 } },
+      1,
+      { 1 },
+      folded,
+      0,
+      i64 },
 };
 enum { N_CASES = sizeof cases / sizeof *cases };
 

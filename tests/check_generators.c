@@ -368,6 +368,92 @@ START_TEST(poisson_numbers_have_mean_and_variance)
 }
 END_TEST
 
+/* How far counts are from the distribution: the sum of (observed - expected)^2 / expected over bins that are expected
+ * at least 50 times, less what it is on average, in its standard deviations. */
+static double surprise(const float *counts, int n, double mean)
+{
+    enum { LEAST = 50 };
+    const int end = (int)(mean + 12 * sqrt(mean) + 30);
+    int *seen = calloc((size_t)end + 1, sizeof *seen);
+    ck_assert_ptr_nonnull(seen);
+    for (int k = 0; k < n; k++) {
+        ck_assert_msg(counts[k] >= 0 && counts[k] == floorf(counts[k]), "%g is no count", (double)counts[k]);
+        seen[counts[k] < (float)end ? (int)counts[k] : end]++;
+    }
+    double sum = 0, expected = 0, observed = 0, left = n;
+    int bins = 0;
+    for (int k = 0; k <= end; k++) {
+        const double p = mean > 0 ? exp(k * log(mean) - mean - lgamma(k + 1.0)) : k == 0;
+        expected += n * p;
+        observed += seen[k];
+        if (k < end && (expected < LEAST || left - expected < LEAST)) continue;
+        if (k == end) expected = left; /* all that is beyond */
+        if (expected > 0) sum += (observed - expected) * (observed - expected) / expected;
+        ck_assert_msg(expected > 0 || observed == 0, "more than %d of mean %g", k, mean);
+        left -= expected;
+        expected = observed = 0;
+        bins++;
+    }
+    free(seen);
+    return bins > 1 ? (sum - (bins - 1)) / sqrt(2.0 * (bins - 1)) : 0;
+}
+
+START_TEST(poisson_noise_has_the_exact_distribution)
+{
+    enum { N = 300000 };
+    static const double means[] = { 0, 0.01, 0.7, 4, 15.75, 16, 16.5, 21.25, 50, 300, 1e4, 1e6 };
+    nd_bench b;
+    nd_open(&b);
+    float *counts = malloc(N * sizeof *counts);
+    ck_assert_ptr_nonnull(counts);
+    for (int k = 0; k < 12; k++)
+        for (int is_wide = 0; is_wide < 2; is_wide++) {
+            char text[120];
+            snprintf(text, sizeof text, "cast(poisson_noise(full([300 1000], %g, dtype=%s), seed=%d), f32)", means[k],
+                     is_wide ? "f64" : "f32", 11 + k);
+            imgpar_array *a = imgpar_apply(b.ctx, text, NULL, 0);
+            ck_assert_msg(!imgpar_array_read(a, counts, N * sizeof *counts), "%s: %s", text, imgpar_array_message(a));
+            const double sigmas = surprise(counts, N, means[k]);
+            ck_assert_msg(fabs(sigmas) < 4, "%s: %g standard deviations too far from the distribution", text, sigmas);
+            imgpar_array_release(a);
+        }
+    free(counts);
+    nd_close(&b);
+}
+END_TEST
+
+/* Each element has a mean of its own; what is none gives NaN, and alpha stays. The same seed gives the same counts,
+ * whatever is computed of them and wherever. */
+START_TEST(poisson_noise_is_of_each_element)
+{
+    static const char *const claims[] = {
+        "all(isnan(poisson_noise(numbers([nan -1 -inf])))) && all(poisson_noise(numbers([inf inf])) == inf)",
+        "all(poisson_noise(zeros([5 7])) == 0) && all(poisson_noise(zeros([3 4 0])) == 7)",
+        "p = poisson_noise(full([60 50], 9), seed=4)\nq = poisson_noise(full([60 50], 900), seed=4)\n"
+        "all(poisson_noise(select(x < y, full([60 50], 9), 900), seed=4) == select(x < y, p, q))",
+        "p = poisson_noise(full([60 50], 20), seed=4)\n"
+        "all(slice(p, [31 7], [20 30]) == slice(poisson_noise(full([60 50], 20), seed=4), [31 7], [20 30])) && "
+        "any(p != poisson_noise(full([60 50], 20), seed=5)) && "
+        "any(p != poisson_noise(full([60 50], 20), seed=4, stream=1))",
+        "a = fill(9, 8, [200 100 50 30], channels=4)\np = poisson_noise(a, seed=1)\n"
+        "all(slice(p, [0 0 3], [8 9 1]) == 30) && any(slice(p, [0 0 0], [8 9 1]) != 200)",
+    };
+    static const char *const schedules[] = { "ref", "rows", "pixels", "tiles" };
+    nd_bench b;
+    nd_open(&b);
+    for (size_t k = 0; k < sizeof claims / sizeof *claims; k++)
+        for (int s = 0; s < (b.has_device ? 4 : 1); s++) {
+            uint8_t holds = 0;
+            ck_assert_int_eq(imgpar_context_set(b.ctx, "schedule", schedules[s]), IMGPAR_OK);
+            imgpar_array *a = imgpar_apply(b.ctx, claims[k], NULL, 0);
+            ck_assert_msg(!imgpar_array_read(a, &holds, 1), "%s: %s", claims[k], imgpar_array_message(a));
+            ck_assert_msg(holds, "%s, %s", claims[k], schedules[s]);
+            imgpar_array_release(a);
+        }
+    nd_close(&b);
+}
+END_TEST
+
 /* Random numbers of which no shape is given have that of what is around them. */
 START_TEST(random_numbers_take_the_shape_around_them)
 {
@@ -447,6 +533,8 @@ int main(void)
     tcase_add_test(c, normal_numbers_have_mean_and_deviation);
     tcase_add_test(c, points_of_sobol_are_spread_evenly);
     tcase_add_test(c, poisson_numbers_have_mean_and_variance);
+    tcase_add_test(c, poisson_noise_has_the_exact_distribution);
+    tcase_add_test(c, poisson_noise_is_of_each_element);
     tcase_add_test(c, random_numbers_take_the_shape_around_them);
     tcase_add_test(c, what_cannot_be_made_is_refused);
     suite_add_tcase(suite, c);

@@ -463,6 +463,8 @@ static const shape shapes[] = {
     /* tiles that lie inside, of what is computed and of wide elements that are copied */
     { "blur(cast($1, f32), 1)", IMGPAR_U8, 1, 300, 70, 0 },
     { "median($1, 3)", IMGPAR_I32, 2, 300, 70, 0 },
+    /* lines that a group transforms in its local memory as a whole, or split, and in groups of fewer work-items */
+    { "cast(round(real(ifft(fft($1, axis=1), axis=1))), u8)", IMGPAR_U8, 1, 1500, 3, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

@@ -737,6 +737,8 @@ START_TEST(every_written_row_is_tested)
         "gray_world rgb_to_linear linear_to_rgb rgb_to_xyz xyz_to_rgb rgb_to_oklab oklab_to_rgb rgb_to_hsl hsl_to_rgb "
         "lab_to_lch lch_to_lab delta_e blend_mode white_patch rgb_to_yuv yuv_to_rgb rgb_to_yiq yiq_to_rgb "
         "sign isnan isinf isfinite hypot sigmoid softplus sinc radians degrees "
+        /* check_generators */
+        "poisson_noise "
         /* check_written_shapes */
         "rectangle ellipse line checkerboard linear_gradient radial_gradient cover contain warp mse mae "
         /* check_written_windows */

@@ -21,6 +21,7 @@
 #define IP_IR_OPAQUE_H
 
 #include "base/status.h"
+#include "base/str.h"
 #include "ir/stage.h"
 
 enum {
@@ -37,7 +38,9 @@ struct ip_buffer; /* run/device.h */
 typedef struct ip_opaque_device {
     bool is_cpu; /* wants long work-items, each by itself; else groups of many. The shader sees it as IP_CPU */
     int compute_units;
-    int vector_bytes; /* of the widest registers: 16, 32 or 64; the shader sees it as IP_VECTOR_BYTES */
+    int vector_bytes;     /* of the widest registers: 16, 32 or 64; the shader sees it as IP_VECTOR_BYTES */
+    int most_items;       /* of a group; groups of up to 64 are asked of all devices */
+    uint64_t local_bytes; /* of a group's memory */
 } ip_opaque_device;
 
 /* One computation of a region of the result. */
@@ -89,6 +92,8 @@ typedef struct ip_opaque_kind {
     void (*widen)(const ip_opaque *opaque, ip_region *result);
     /* What of an input such a region reads: whole rows. */
     void (*reads)(const ip_opaque *opaque, int input, const ip_region *result, ip_region *needed);
+    /* Appends what the shader is specialised by, besides opaque->defines, that follows from the device; NULL: none. */
+    void (*specialise)(const ip_opaque_call *call, ip_str *defines);
     /* Bytes of each scratch buffer, zeroed on entry; NULL: there are none. */
     void (*scratch)(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH]);
     /* The launches, step 0, 1, ... in order into *out, zeroed on entry; false: there are no more. NULL: see shader. */

@@ -104,6 +104,7 @@ typedef struct ip_eval {
     ip_place place;
     const ip_symbol *defining; /* the fn whose body is being checked */
     int arounds;               /* how many functions of around() are being applied around this */
+    int folds;                 /* how many functions of scan() and reduce() are being applied around this to elements */
     int element_loops;         /* how many loops of elements are being built around this */
     int loops;                 /* how many loops' steps over placeholders are being built around this */
     bool trying;               /* one of them only to learn what its counters are: their bounds are not known yet */

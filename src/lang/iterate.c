@@ -130,10 +130,10 @@ bool ip_iterate_step(ip_iteration *it, const ip_val *state, ip_val *next)
 }
 
 /* Whether until, an array, is one of elements: of several, of none, or of one that is all there is of each array that
- * is carried, as of pictures of one pixel. [1] is one number. */
+ * is carried, as of pictures of one pixel. [1] is one number, but of the element that a fold is at. */
 static bool is_of_elements(const ip_iteration *it, const ip_val *next, const ip_type *until)
 {
-    bool is_all = until->rank > 1;
+    bool is_all = until->rank > 1 || it->ev->folds > 0;
     for (int k = 0; k < it->n && is_all; k++) {
         const imgpar_array *a = next[k].kind == IP_V_ARRAY && !next[k].u.array->bends ? next[k].u.array : NULL;
         is_all = !a || (a->type.rank == until->rank && ip_type_count(&a->type) == 1);
@@ -487,6 +487,7 @@ static bool run_arrays(ip_iteration *it, ip_val *state, ip_val *next)
             it->count = stops_now ? 0 : it->count - 1;
             continue;
         }
+        if (it->ev->folds > 0) return ip_iterate_elements(it, state);
         int changed = -1;
         ip_val *after = ip_vals_new(it->n);
         bool ok = after || ip_eval_fail_memory(it->ev);

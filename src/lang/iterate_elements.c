@@ -4,7 +4,9 @@
  * Where until of iterate() has the shape of what is carried, each element takes steps until it holds for that one: a
  * node that is computed by one kernel, in which nothing is carried through memory (ops/stages_iterate.c). What starts
  * from a number becomes an array, of the type that a step makes of it, found by building the step again until nothing
- * changes; what a step leaves a number counts: in i32, i64 where that may be too small, with a fraction f32.
+ * changes; what a step leaves a number counts: in i32, i64 where that may be too small, with a fraction f32; or in i64
+ * and f64, where it starts from a number that a loop around it carries. The loops in a function of scan() or reduce(),
+ * which is applied to one element, are such nodes, too; without until it is 0.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -37,6 +39,7 @@ static bool build_step(element_loop *l, const ip_val *state)
     ev->element_loops++;
     bool ok = ip_iterate_step(it, l->carried, l->next) && ip_iterate_test(it, l->next, &l->until);
     ev->element_loops--;
+    if (ok && !it->until) return ip_call_result(ev, it->call->offset, ip_build_number(ev->ctx, 0, false), &l->until);
     if (!ok || it->is_of_elements) return ok;
     return ip_eval_fail(ev, it->until->offset, "iterate: until has the elements of what is carried in some steps only");
 }
@@ -66,7 +69,10 @@ static ip_type type_of_counter(const element_loop *l, int k, const ip_val *state
     const bool is_small = range.lo > INT32_MIN && range.hi < INT32_MAX;
     ip_type type = { .space = IMGPAR_SPACE_DATA, .rank = until->rank };
     memcpy(type.shape, until->shape, sizeof type.shape);
-    type.dtype = state->fractional || becomes_fraction ? IMGPAR_F32 : is_small ? IMGPAR_I32 : IMGPAR_I64;
+    if (state->kind == IP_V_ARRAY) /* what a loop or a fold around this carries: it begins with any number */
+        type.dtype = becomes_fraction ? IMGPAR_F64 : state->u.array->type.dtype;
+    else
+        type.dtype = state->fractional || becomes_fraction ? IMGPAR_F32 : is_small ? IMGPAR_I32 : IMGPAR_I64;
     return type;
 }
 

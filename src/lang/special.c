@@ -271,7 +271,10 @@ static bool fold_body(ip_eval *ev, const char *form, const ip_val *fn, const img
                      .is_mask = a->type.is_mask };
     for (int i = 0; i < 2; i++)
         if (!ip_call_result(ev, offset, ip_build_placeholder(ev->ctx, &type), &pq[i])) return false;
-    if (!ip_call_function(ev, fn, pq, 2, offset, body)) return false;
+    ev->folds++;
+    bool ok = ip_call_function(ev, fn, pq, 2, offset, body);
+    ev->folds--;
+    if (!ok) return false;
     if (ip_val_is_scalar(body)) { /* a constant: legal, if odd */
         double number = body->number;
         bool fractional = body->fractional;

@@ -125,7 +125,9 @@ static bool apply(stating *s, const ip_val *p, const ip_val *q, ip_val *body)
     ip_val args[2 * MOST] = { { .kind = IP_V_NONE } }, result;
     const int n_p = put_arguments(s, s->record, p, s->n, args);
     const int n_q = n_p < 0 ? -1 : put_arguments(s, s->of_elements, q, s->m, args + n_p);
+    s->ev->folds++;
     bool ok = n_q >= 0 && ip_call_function(s->ev, s->fn, args, n_p + n_q, s->offset, &result);
+    s->ev->folds--;
     free_all(args, 2 * MOST);
     return ok && take_result(s, &result, body);
 }

@@ -82,6 +82,7 @@ static const ip_word words[] = {
          "it starts from become arrays: what counts in i32, in i64 where that may be too small, with a fraction in\n"
          "f32 (of no steps at all they stay numbers). A step reads its own element of what is carried, up to 16\n"
          "values, none of them f16 or complex, and of other arrays any. There is no check= then.\n"
+         "So are long loops within a function of scan() and reduce(), with until or without.\n"
          "A record is carried as its components: iterate(zip(x=a, v=b), 9, s -> zip(x=s.x + s.v, v=s.v * 0.9)).x.",
          "iterate(a, 3, boxblur(_, size=3))", 3, "start", "count", "step", "until", "check"),
     FORM(

@@ -13,12 +13,11 @@ enum {
     IP_FFT_N,
     IP_FFT_INNER,
     IP_FFT_IS_INVERSE,
-    IP_FFT_FIRST,      /* the columns of a line that is split (shaders/fft.cl); 1: it is not */
     IP_FFT_LINES_PER_Y /* rows of the domain hold so many lines; 0: it cannot be cut */
 };
 
-/* The longest parts of a line: a GPU's group transforms so many numbers of two floats in local memory, half as many of
- * two doubles; longer ones in scratch memory (FT_MAX, FT_FAR in shaders/fft.cl). */
+/* The longest parts of a line, and of doubles where it can be split so; the device may make them shorter
+ * (stages_fft.c). */
 enum { IP_FFT_MAX = 2048, IP_FFT_MAX_F64 = 1024 };
 
 /* The axes that the node transforms, in their order; returns how many: 1 or 2. */

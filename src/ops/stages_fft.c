@@ -2,7 +2,7 @@
 /*
  * Fourier transforms as opaque stages, one for each axis: lines of complex numbers that lie anywhere in the array
  * (shaders/fft.cl), so nothing is permuted before or after. Lines of more than IP_FFT_MAX elements take two passes, of
- * doubles those of more than IP_FFT_MAX_F64.
+ * doubles those of more than IP_FFT_MAX_F64, and in groups those of more than local memory holds.
  */
 #include "ops/complex.h"
 #include "ops/fft.h"
@@ -15,7 +15,7 @@
 /* The constants of the same names in shaders/fft.cl. */
 enum { FT_LOW = 1024 };
 /* Work-items for each compute unit, and the numbers that one transforms at most in a launch, so that somebody who waits
- * can be asked between launches; work-items of a group, on a GPU. */
+ * can be asked between launches; work-items of a group, on a GPU that has as many. */
 enum { ITEMS = 4, NUMBERS = 1 << 19, GPU_GROUP = 128 };
 
 /* ---- sizes ------------------------------------------------------------------------------------ */
@@ -81,21 +81,43 @@ typedef struct division {
 
 static int64_t part_bytes(const ip_opaque_call *call) { return ip_dtype(call->opaque->dtype)->size_bytes; }
 
-/* No group's local memory holds a part of n1 numbers of such parts. */
-static bool is_beyond_local(imgpar_dtype part, int64_t n1) { return part == IMGPAR_F64 && n1 > IP_FFT_MAX_F64; }
+/* The longest part of a line: as many numbers as a group's local memory holds, with as many for the passes between. */
+static int64_t longest_part(const ip_opaque_call *call)
+{
+    const int64_t most = call->opaque->dtype == IMGPAR_F64 ? IP_FFT_MAX_F64 : IP_FFT_MAX;
+    const uint64_t in_local = call->device.local_bytes / (4 * (uint64_t)part_bytes(call));
+    return call->device.is_cpu || in_local >= (uint64_t)most ? most : (int64_t)in_local;
+}
+
+/* Splits n for where it is computed. Returns whether work-items have scratch memory: on a CPU, and where local memory
+ * holds no parts of n. */
+static bool split(const ip_opaque_call *call, int64_t n, int64_t *n1, int64_t *n2)
+{
+    if (ip_fft_split(n, longest_part(call), n1, n2)) return call->device.is_cpu;
+    ip_fft_split(n, IP_FFT_MAX, n1, n2);
+    return true;
+}
 
 static division divide(const ip_opaque_call *call)
 {
     const int64_t *s = call->opaque->sizes;
-    division d = { .outer = s[IP_FFT_OUTER], .n = s[IP_FFT_N], .inner = s[IP_FFT_INNER], .n2 = s[IP_FFT_FIRST] };
+    division d = { .outer = s[IP_FFT_OUTER], .n = s[IP_FFT_N], .inner = s[IP_FFT_INNER] };
     int64_t per_y = s[IP_FFT_LINES_PER_Y], vector = call->device.vector_bytes;
-    d.n1 = d.n / d.n2;
+    d.is_far = split(call, d.n, &d.n1, &d.n2);
     if (per_y) d.outer = (call->result.y1 - call->result.y0) * per_y;
     if (per_y) d.before = (call->result.y0 - call->in[0].y0) * per_y * d.n * d.inner;
     d.lanes = call->device.is_cpu ? (vector >= 64 ? 64 : vector >= 32 ? 32 : 16) / part_bytes(call) : 1;
     d.items = (int64_t)call->device.compute_units * ITEMS;
-    d.is_far = call->device.is_cpu || is_beyond_local(call->opaque->dtype, d.n1);
     return d;
+}
+
+static void specialise(const ip_opaque_call *call, ip_str *defines)
+{
+    if (call->device.is_cpu) return; /* the same program for all lines */
+    if (divide(call).is_far)
+        ip_str_append(defines, "#define FT_FAR\n");
+    else
+        ip_str_printf(defines, "#define FT_MAX %d\n", (int)longest_part(call));
 }
 
 static int64_t table_size(const division *d)
@@ -115,7 +137,7 @@ static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH
 
 static void set_items(const ip_opaque_call *call, int64_t items, ip_opaque_launch *out)
 {
-    size_t group = call->device.is_cpu ? 1 : GPU_GROUP;
+    const size_t group = call->device.is_cpu ? 1 : (size_t)ip_min(GPU_GROUP, call->device.most_items);
     out->local[0] = out->global[0] = group;
     out->global[1] = 1;
     out->global[2] = (size_t)items;
@@ -229,6 +251,7 @@ static const ip_opaque_kind kind = { .name = "fft",
                                      .shader = "fft",
                                      .widen = widen,
                                      .reads = reads,
+                                     .specialise = specialise,
                                      .scratch = scratch,
                                      .step = step,
                                      .compute = ip_fft_compute };
@@ -239,7 +262,7 @@ static const ip_opaque_kind kind = { .name = "fft",
 static ip_stage *transformed(ip_lower *l, ip_stage *in, int axis)
 {
     const ip_type *type = &l->node->type;
-    int64_t n1 = 1, n2 = 1, dims[4];
+    int64_t dims[4];
     const imgpar_dtype dtype = ip_type_storage(type, dims);
     ip_opaque o = { .kind = &kind,
                     .uses_f64 = dtype == IMGPAR_F64,
@@ -249,12 +272,7 @@ static ip_stage *transformed(ip_lower *l, ip_stage *in, int axis)
                     .sizes = { 1, type->shape[axis], 1, l->node->op->variant % 2 } };
     for (int k = 0; k < type->rank; k++)
         if (k != axis) o.sizes[k < axis ? IP_FFT_OUTER : IP_FFT_INNER] *= type->shape[k];
-    if (dtype != IMGPAR_F64 || !ip_fft_split(type->shape[axis], IP_FFT_MAX_F64, &n1, &n2))
-        ip_fft_split(type->shape[axis], IP_FFT_MAX, &n1, &n2);
-    o.sizes[IP_FFT_FIRST] = n2;
-    o.defines = dtype != IMGPAR_F64          ? ""
-                : is_beyond_local(dtype, n1) ? "#define FT_DOUBLE\n#define FT_FAR\n"
-                                             : "#define FT_DOUBLE\n";
+    o.defines = dtype == IMGPAR_F64 ? "#define FT_DOUBLE\n" : "";
     if (dims[0] == 1 && ip_type_axis_dim(type, axis) >= 2)
         o.sizes[IP_FFT_LINES_PER_Y] = o.sizes[IP_FFT_OUTER] / dims[1];
     return ip_stage_opaque(l->ir, &o, dtype, dims, l->node);

@@ -3,9 +3,12 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "base/integers.h"
 #include "base/str.h"
 #include "run/blas.h"
 #include "run/shaders.h"
+
+#include <limits.h>
 
 typedef struct running {
     const ip_runner *runner;
@@ -26,7 +29,9 @@ static ip_opaque_device facts_of(const ip_device *device, const ip_kernel *kerne
     const bool loops_long = f->most_iterations == 0; /* a CPU's work-items may be few */
     return (ip_opaque_device){ .is_cpu = !kernel->in_groups && loops_long,
                                .compute_units = (int)f->info.compute_units,
-                               .vector_bytes = (int)f->vector_bytes };
+                               .vector_bytes = (int)f->vector_bytes,
+                               .most_items = (int)ip_min((int64_t)f->info.max_work_group, INT_MAX),
+                               .local_bytes = f->info.local_bytes };
 }
 
 /* The computation of a region where the buffers of its inputs hold what it reads. */
@@ -84,6 +89,7 @@ static imgpar_status get_program(running *r, ip_error *err)
     ip_str_printf(&source, "\n#define IP_CPU %d\n#define IP_VECTOR_BYTES %d\n", r->call.device.is_cpu,
                   r->call.device.vector_bytes);
     ip_str_append(&source, o->defines);
+    if (o->kind->specialise) o->kind->specialise(&r->call, &source);
     if (o->kind->before) ip_str_append(&source, ip_shader_text(o->kind->before));
     ip_str_append(&source, ip_shader_text(o->kind->shader));
     char *text = ip_str_take(&source);

@@ -10,12 +10,14 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "base/integers.h"
 
 #include <string.h>
 
 typedef struct walker {
     const ip_stage *stage;
-    int n; /* states */
+    int n;     /* states */
+    int block; /* elements that all programs run for at once */
     ip_ref_program finish;
     struct {
         ip_ref_program body, init, combine;
@@ -31,7 +33,7 @@ typedef struct walker {
 static imgpar_status allocate_states(walker *w, ip_error *err)
 {
     enum { EACH = 4 };
-    const size_t size_bytes = (size_t)w->of[0].body.block * IP_REF_ELEMENT_BYTES;
+    const size_t size_bytes = (size_t)w->block * IP_REF_ELEMENT_BYTES;
     w->states = ip_alloc_array((size_t)w->n * EACH, size_bytes);
     if (!w->states) return ip_fail_memory(err, "interpreting");
     unsigned char *at = w->states;
@@ -43,9 +45,13 @@ static imgpar_status allocate_states(walker *w, ip_error *err)
     return IMGPAR_OK;
 }
 
-static imgpar_status make(ip_ir *ir, ip_expr *x, const ip_ref_over *over, ip_ref_program *program, ip_error *err)
+static imgpar_status make(walker *w, ip_ir *ir, ip_expr *x, const ip_ref_over *over, ip_ref_program *program,
+                          ip_error *err)
 {
-    return x ? ip_ref_program_make(ir, x, over, program, err) : IMGPAR_OK;
+    if (!x) return IMGPAR_OK;
+    imgpar_status st = ip_ref_program_make(ir, x, over, program, err);
+    w->block = ip_min_int(w->block, program->block);
+    return st;
 }
 
 static imgpar_status walker_make(walker *w, ip_ir *ir, void *const *memory, ip_error *err)
@@ -54,15 +60,16 @@ static imgpar_status walker_make(walker *w, ip_ir *ir, void *const *memory, ip_e
     const ip_ref_over over = { .domain = s->dims, .memory = memory, .by_rows = false };
     const ip_ref_program none = { .bad_source = -1 };
     w->finish = none;
+    w->block = IP_REF_BLOCK;
     for (int k = 0; k < w->n; k++)
         w->of[k].body = w->of[k].init = w->of[k].combine = none;
-    imgpar_status st = make(ir, s->finish, &over, &w->finish, err);
+    imgpar_status st = make(w, ir, s->finish, &over, &w->finish, err);
     for (int k = 0; !st && k < w->n; k++) {
         const ip_state state = ip_stage_state(s, k);
         w->of[k].value_bytes = ip_dtype(state.body->dtype)->size_bytes;
-        st = make(ir, state.body, &over, &w->of[k].body, err);
-        if (!st) st = make(ir, state.init, &over, &w->of[k].init, err);
-        if (!st) st = make(ir, state.combine, &over, &w->of[k].combine, err);
+        st = make(w, ir, state.body, &over, &w->of[k].body, err);
+        if (!st) st = make(w, ir, state.init, &over, &w->of[k].init, err);
+        if (!st) st = make(w, ir, state.combine, &over, &w->of[k].combine, err);
     }
     return st ? st : allocate_states(w, err);
 }
@@ -198,7 +205,7 @@ imgpar_status ip_ref_scan(ip_ir *ir, const ip_stage *stage, void *const *memory,
         for (int64_t y = 0; !st && y < (axis == 1 ? 1 : dims[1]); y++)
             for (int64_t first = 0; !st && first < starts;) {
                 ip_ref_place place = { .z = z, .y = y, .first = first, .n = 1 };
-                if (axis != 3) place.n = starts - first < IP_REF_BLOCK ? (int)(starts - first) : IP_REF_BLOCK;
+                if (axis != 3) place.n = (int)ip_min(starts - first, w.block);
                 st = walk(&w, &place, err);
                 first += axis == 3 ? channels : place.n;
             }
