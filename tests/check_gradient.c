@@ -490,6 +490,28 @@ START_TEST(whole_numbers_count_as_numbers)
 }
 END_TEST
 
+/* By Parseval the squares of a transform are n times those of the line, so the gradient is 2 n a, of the inverse
+ * 2 a / n; and by the first real part it is 1 everywhere. Of 8 elements, and of 11 and 13, which are padded. */
+START_TEST(transforms_of_any_length_have_gradients)
+{
+    static const int n_of[] = { 8, 11, 13 };
+    for (int i = 0; i < 3; i++) {
+        const int n = n_of[i];
+        sample a = { .rank = 1, .shape = { n } };
+        double want[3][MOST];
+        for (int k = 0; k < n; k++) {
+            a.v[k] = (k * k % 7 + 1) / 4.;
+            want[0][k] = 2 * n * a.v[k];
+            want[1][k] = 2 * a.v[k] / n;
+            want[2][k] = 1;
+        }
+        expect_value("f = fft($1)\ngrad(sum(real(f * conj(f))), $1)", &a, want[0], n);
+        expect_value("f = ifft($1)\ngrad(sum(real(f * conj(f))), $1)", &a, want[1], n);
+        expect_value("grad(sum(slice(real(fft($1)), 0, 1)), $1)", &a, want[2], n);
+    }
+}
+END_TEST
+
 /* Two arrays that are equal stay two, and a value that was computed before does not cut the way. */
 START_TEST(the_very_array_counts)
 {
@@ -563,6 +585,7 @@ int main(void)
     tcase_add_test(rows, what_is_equal_shares);
     tcase_add_test(rows, whole_numbers_count_as_numbers);
     tcase_add_test(rows, the_very_array_counts);
+    tcase_add_test(rows, transforms_of_any_length_have_gradients);
     tcase_add_test(rows, what_has_no_gradient_is_refused_by_name);
     suite_add_tcase(suite, rows);
     TCase *devices = tcase_create("device");
