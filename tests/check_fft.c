@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fourier transforms: against the sum that defines them, in double, for every kind of length, along every axis of ranks
- * 1 to 4, by the interpreter, on the device by vectors and by groups; and what is true of them whatever the length.
+ * 1 to 5, by the interpreter, on the device by vectors and by groups; and what is true of them whatever the length.
  */
 #include "held.h"
 
@@ -37,7 +37,7 @@ static void teardown(void) { imgpar_context_release(ctx); }
 
 typedef struct shape {
     int rank;
-    int64_t n[4];
+    int64_t n[5];
 } shape;
 
 static int64_t count_of(const shape *s)
@@ -146,9 +146,11 @@ static void check_axis(const shape *s, int axis)
     free(z);
 }
 
-/* Every radix, squares and cubes of each, mixed ones, and the longest line that is not split. */
-static const int lengths[] = { 1,  2,  3,  4,  5,  6,  7,   8,   9,   10,  12,  14,  15,  16,  21,   25,   27,
-                               28, 35, 36, 49, 60, 64, 105, 125, 128, 210, 243, 256, 343, 420, 1000, 1024, 2048 };
+/* Every radix, squares and cubes of each, mixed ones, and the longest line that is not split; then what has other prime
+ * factors, and is padded. */
+static const int lengths[] = { 1,  2,  3,  4,  5,  6,  7,   8,   9,   10,  12,  14,  15,  16,   21,   25,   27,
+                               28, 35, 36, 49, 60, 64, 105, 125, 128, 210, 243, 256, 343, 420,  1000, 1024, 2048,
+                               11, 13, 17, 19, 22, 23, 31,  97,  101, 121, 127, 509, 646, 1009, 1023, 3027 };
 
 START_TEST(every_length_gives_the_defined_sum)
 {
@@ -161,11 +163,16 @@ static const struct {
     shape s;
     int axis;
 } batched[] = {
-    { { 2, { 37, 12 } }, 1 },     { { 2, { 12, 37 } }, 0 },     { { 2, { 1, 30 } }, 1 },
-    { { 2, { 30, 1 } }, 0 },      { { 3, { 6, 10, 3 } }, 2 },   { { 3, { 6, 10, 3 } }, 0 },
-    { { 3, { 11, 10, 3 } }, 1 },  { { 3, { 5, 7, 20 } }, 0 },   { { 3, { 5, 7, 20 } }, 1 },
-    { { 3, { 5, 7, 20 } }, 2 },   { { 4, { 4, 3, 5, 2 } }, 0 }, { { 4, { 4, 3, 5, 2 } }, 1 },
-    { { 4, { 4, 3, 5, 2 } }, 2 }, { { 4, { 4, 3, 5, 2 } }, 3 }, { { 4, { 2, 3, 2, 14 } }, 3 },
+    { { 2, { 37, 12 } }, 1 },         { { 2, { 12, 37 } }, 0 },         { { 2, { 1, 30 } }, 1 },
+    { { 2, { 30, 1 } }, 0 },          { { 3, { 6, 10, 3 } }, 2 },       { { 3, { 6, 10, 3 } }, 0 },
+    { { 3, { 11, 10, 3 } }, 1 },      { { 3, { 5, 7, 20 } }, 0 },       { { 3, { 5, 7, 20 } }, 1 },
+    { { 3, { 5, 7, 20 } }, 2 },       { { 4, { 4, 3, 5, 2 } }, 0 },     { { 4, { 4, 3, 5, 2 } }, 1 },
+    { { 4, { 4, 3, 5, 2 } }, 2 },     { { 4, { 4, 3, 5, 2 } }, 3 },     { { 4, { 2, 3, 2, 14 } }, 3 },
+    { { 2, { 11, 12 } }, 0 },         { { 2, { 12, 11 } }, 1 },         { { 2, { 1, 19 } }, 1 },
+    { { 2, { 19, 1 } }, 0 },          { { 3, { 13, 5, 3 } }, 0 },       { { 3, { 5, 13, 3 } }, 1 },
+    { { 3, { 11, 5, 17 } }, 0 },      { { 3, { 11, 5, 17 } }, 2 },      { { 4, { 2, 3, 11, 2 } }, 2 },
+    { { 4, { 2, 3, 2, 11 } }, 3 },    { { 5, { 2, 11, 3, 4, 5 } }, 1 }, { { 5, { 11, 2, 3, 2, 3 } }, 0 },
+    { { 5, { 2, 2, 3, 11, 2 } }, 3 }, { { 5, { 2, 2, 2, 3, 11 } }, 4 },
 };
 
 START_TEST(any_axis_of_any_rank_is_transformed)
@@ -195,9 +202,9 @@ END_TEST
 
 START_TEST(the_inverse_undoes_the_transform)
 {
-    static const shape shapes[] = {
-        { 1, { 36000 } }, { 1, { 65536 } }, { 2, { 25, 1260 } }, { 3, { 9, 15, 3 } }, { 4, { 2, 14, 20, 2 } }
-    };
+    static const shape shapes[] = { { 1, { 36000 } },       { 1, { 65536 } },    { 1, { 65537 } },
+                                    { 2, { 25, 1260 } },    { 2, { 101, 509 } }, { 3, { 9, 15, 3 } },
+                                    { 4, { 2, 14, 20, 2 } } };
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
         int64_t n = count_of(&shapes[k]);
         float(*z)[2] = noise(n, 7);
@@ -224,10 +231,8 @@ START_TEST(fft2_transforms_rows_and_columns)
         shape s;
         int y, x;
     } planes[] = {
-        { { 2, { 14, 20 } }, 0, 1 },
-        { { 3, { 14, 20, 3 } }, 0, 1 },
-        { { 3, { 3, 14, 20 } }, 1, 2 },
-        { { 4, { 2, 6, 10, 3 } }, 1, 2 },
+        { { 2, { 14, 20 } }, 0, 1 },      { { 3, { 14, 20, 3 } }, 0, 1 }, { { 3, { 3, 14, 20 } }, 1, 2 },
+        { { 4, { 2, 6, 10, 3 } }, 1, 2 }, { { 2, { 17, 20 } }, 0, 1 },    { { 3, { 23, 31, 3 } }, 0, 1 },
     };
     for (size_t k = 0; k < sizeof planes / sizeof *planes; k++) {
         const shape *s = &planes[k].s;
@@ -285,7 +290,7 @@ END_TEST
 /* Of doubles: complex128, within as many units of the last place; lines beyond 1024 are split. */
 START_TEST(doubles_are_transformed_in_double)
 {
-    static const int64_t n_of[] = { 1, 2, 7, 30, 105, 1000, 1024, 1296, 2500 };
+    static const int64_t n_of[] = { 1, 2, 7, 30, 105, 1000, 1024, 1296, 2500, 11, 127, 646, 1009, 3027 };
     for (size_t i = 0; i < sizeof n_of / sizeof *n_of; i++) {
         const shape s = { 1, { n_of[i] } };
         const int64_t n = n_of[i];
@@ -342,6 +347,45 @@ START_TEST(long_lines_of_doubles_are_transformed)
 }
 END_TEST
 
+/* Long lines that are padded: 7^7 is no product of two lengths that are transformed at once. The angles are whole
+ * numbers of n-ths of a turn, in long double; the line's root of the sum of squares is that of 5. */
+START_TEST(long_lines_of_any_length_are_transformed)
+{
+    enum { FIRST = 5, SECOND = 62345 };
+    static const int64_t n_of[] = { 65537, 823543, 1000003 };
+    for (int i = 0; i < 3; i++) {
+        const int64_t n = n_of[i];
+        number *x = calloc((size_t)n, sizeof *x), *want = malloc((size_t)n * sizeof *want),
+               *got = malloc((size_t)n * sizeof *got);
+        x[FIRST] = 1;
+        x[SECOND] = 2 * I;
+        for (int64_t k = 0; k < n; k++) {
+            const long double turn = -2 * acosl(-1) / (long double)n, a = turn * (long double)(FIRST * k % n),
+                              b = turn * (long double)(SECOND * k % n);
+            want[k] = CMPLX((double)(cosl(a) - 2 * sinl(b)), (double)(sinl(a) + 2 * cosl(b)));
+        }
+        imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_COMPLEX128, 1, &n, x);
+        for (int s = 0; s < (i ? 1 : n_schedules); s++)
+            for (int of_floats = 0; of_floats < 2; of_floats++) {
+                const char *text = of_floats ? "cast(fft(cast($1, complex64)), complex128)" : "fft($1)";
+                const double slack = ldexp(log2((double)n), of_floats ? -21 : -50) * sqrt(5);
+                ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedules[i ? n_schedules / 2 : s]), IMGPAR_OK);
+                imgpar_array *b = imgpar_apply(ctx, text, &a, 1);
+                ck_assert_msg(imgpar_array_read(b, got, (size_t)n * sizeof *got) == IMGPAR_OK, "%s",
+                              imgpar_array_message(b));
+                for (int64_t k = 0; k < n; k++)
+                    ck_assert_msg(cabs(got[k] - want[k]) <= slack, "%s of %d: element %d is off by %g", text, (int)n,
+                                  (int)k, cabs(got[k] - want[k]));
+                imgpar_array_release(b);
+            }
+        imgpar_array_release(a);
+        free(got);
+        free(want);
+        free(x);
+    }
+}
+END_TEST
+
 START_TEST(every_transform_is_tested)
 {
     static const char tested[] = " fft ifft fft2 ifft2 ";
@@ -359,18 +403,21 @@ END_TEST
 /* Lines along x are transformed strip by strip where memory is short. */
 START_TEST(rows_may_be_cut_by_a_memory_limit)
 {
-    const shape s = { 2, { 600, 360 } };
-    int64_t n = count_of(&s);
-    float(*z)[2] = noise(n, 9);
-    imgpar_array *a = array_of(&s, z);
-    float(*whole)[2] = computed("fft($1 * 2)", a, "auto", n);
-    ck_assert_int_eq(imgpar_context_set(ctx, "mem_limit", "3M"), IMGPAR_OK);
-    float(*strips)[2] = computed("fft($1 * 2)", a, "auto", n);
-    ck_assert_mem_eq(whole, strips, (size_t)n * sizeof *whole);
-    imgpar_array_release(a);
-    free(whole);
-    free(strips);
-    free(z);
+    static const shape shapes[] = { { 2, { 600, 360 } }, { 2, { 600, 361 } } };
+    for (int k = 0; k < 2; k++) {
+        int64_t n = count_of(&shapes[k]);
+        float(*z)[2] = noise(n, 9);
+        imgpar_array *a = array_of(&shapes[k], z);
+        ck_assert_int_eq(imgpar_context_set(ctx, "mem_limit", "0"), IMGPAR_OK);
+        float(*whole)[2] = computed("fft($1 * 2)", a, "auto", n);
+        ck_assert_int_eq(imgpar_context_set(ctx, "mem_limit", "3M"), IMGPAR_OK);
+        float(*strips)[2] = computed("fft($1 * 2)", a, "auto", n);
+        ck_assert_mem_eq(whole, strips, (size_t)n * sizeof *whole);
+        imgpar_array_release(a);
+        free(whole);
+        free(strips);
+        free(z);
+    }
 }
 END_TEST
 
@@ -457,11 +504,6 @@ START_TEST(what_cannot_be_transformed_is_refused)
         const char *text, *message;
         imgpar_status status;
     } refusals[] = {
-        { { 1, { 22 } },
-          "fft($1)",
-          "fft: axis 0 has 22 elements; only products of 2, 3, 5 and 7 are transformed, such as 24",
-          IMGPAR_E_UNSUPPORTED },
-        { { 2, { 12, 13 } }, "ifft2($1)", "ifft2: axis 1 has 13 elements", IMGPAR_E_UNSUPPORTED },
         { { 2, { 4, 5 } }, "fft($1, axis=2)", "fft: there is no axis 2; a has 2 axes: [4, 5]", IMGPAR_E_SHAPE },
         { { 1, { 8 } }, "fft2($1)", "fft2: a is [8]; it must have rows and columns", IMGPAR_E_SHAPE },
     };
@@ -474,10 +516,21 @@ START_TEST(what_cannot_be_transformed_is_refused)
         imgpar_array_release(a);
         free(z);
     }
-    imgpar_array *large = imgpar_op(ctx, "zeros", NULL, 0, "shape=8388608"), *bad = imgpar_fft(large, 0);
-    ck_assert_int_eq(imgpar_array_status(bad), IMGPAR_E_LIMIT);
-    imgpar_array_release(bad);
-    imgpar_array_release(large);
+    static const struct {
+        const char *shape, *message;
+    } large[] = {
+        { "shape=8388608", "fft: axis 0 has 8388608 elements; up to 2097152 are transformed, products of 2, 3, 5 and 7 "
+                           "up to 4194304" },
+        { "shape=2097153", "fft: axis 0 has 2097153 elements" }, /* 3 3 43 5419 */
+        { "shape=[1000 1100009]", "fft: more than 2147483647 elements with lines of 1100009 padded to 22" },
+    };
+    for (int k = 0; k < 3; k++) {
+        imgpar_array *a = imgpar_op(ctx, "zeros", NULL, 0, large[k].shape), *bad = imgpar_fft(a, -1);
+        ck_assert_int_eq(imgpar_array_status(bad), IMGPAR_E_LIMIT);
+        ck_assert_msg(strstr(imgpar_array_message(bad), large[k].message), "%s", imgpar_array_message(bad));
+        imgpar_array_release(bad);
+        imgpar_array_release(a);
+    }
 }
 END_TEST
 
@@ -496,6 +549,7 @@ int main(void)
     tcase_add_test(c, every_transform_is_tested);
     tcase_add_test(c, doubles_are_transformed_in_double);
     tcase_add_test(c, long_lines_of_doubles_are_transformed);
+    tcase_add_test(c, long_lines_of_any_length_are_transformed);
     tcase_add_test(c, rows_may_be_cut_by_a_memory_limit);
     tcase_add_test(c, long_rows_of_a_file_are_transformed_as_they_are_read);
     tcase_add_test(c, large_transforms_are_polled);

@@ -201,6 +201,11 @@ static const char *const anywhere[] = {
     "erode($1, 3) + dilate($1, 5) ** 2",
     "erode($1, 21) * $1",
     "median($1, 3) ** 2",
+    "median($1, 7, border=reflect) ** 2",
+    "percentile_filter($1, 30, size=3) ** 2",
+    "percentile_filter($1, 70, size=5, shape=disc, border=wrap) * $1",
+    "percentile_filter($1, 100, size=9, border=constant, cval=0.5) ** 2",
+    "percentile_filter($1, 0, size=21) ** 2",
     "sobel($1) * 0.1",
     "bilateral($1, 2, 0.3)",
     /* views */
@@ -279,7 +284,7 @@ static const struct without {
       "isfinite floor ceil round trunc iou dice group_count histogram2d mutual_information fill_holes clear_border "
       "remove_small largest_region flood outer phase_correlation poisson_noise " },
     { "hand-written kernels without an adjoint",
-      " percentile_filter distance nearest_zero labels hough_lines hough_circles reconstruct geodesic harmonic inpaint "
+      " distance nearest_zero labels hough_lines hough_circles reconstruct geodesic harmonic inpaint "
       "seamless_clone canny " },
     { "long loops", " watershed skeleton thin palette quantize " },
     { "masks, numbers of places, and pictures that the host draws",
@@ -480,6 +485,23 @@ START_TEST(what_is_equal_shares)
 }
 END_TEST
 
+/* Of equal elements of a window each has its share, those beyond an edge through the elements that stand for them. By
+ * hand, along a row whose windows have it three times: that of the first element has it twice and the second one. */
+START_TEST(ranks_are_shared_among_equals)
+{
+    const sample a = { .rank = 1, .shape = { 4 }, .v = { 1, 1, 2, 5 } };
+    const sample of_nan = { .rank = 1, .shape = { 3 }, .v = { 1, NAN, 2 } };
+    expect_value("grad(sum(percentile_filter($1, 50, size=3)), $1)", &a, (double[]){ 7 / 6., 5 / 6., 1, 1 }, 4);
+    expect_value("u = cast($1, u8)\ngrad(sum(percentile_filter(u, 50, size=3)), u)", &a,
+                 (double[]){ 7 / 6., 5 / 6., 1, 1 }, 4);
+    expect_value("u = cast($1, f16)\ngrad(sum(percentile_filter(u, 50, size=3)), u)", &a,
+                 (double[]){ 7 / 6., 5 / 6., 1, 1 }, 4);
+    expect_value("grad(sum(percentile_filter($1, 0, size=3)), $1)", &of_nan, (double[]){ 2, 0, 1 }, 3);
+    expect_value("p = percentile_filter($1, 100, size=3)\ngrad(sum(select(isnan(p), 0, p)), $1)", &of_nan,
+                 (double[]){ 0, 0, 0 }, 3);
+}
+END_TEST
+
 START_TEST(whole_numbers_count_as_numbers)
 {
     const sample a = { .rank = 1, .shape = { 3 }, .v = { 1, 2, 250 } };
@@ -487,6 +509,28 @@ START_TEST(whole_numbers_count_as_numbers)
     expect_value("u = cast($1, i32)\ngrad(sum(u * u - 3 * u), u)", &a, (double[]){ -1, 1, 497 }, 3);
     expect_value("u = cast($1, u8)\ngrad(sum((u / 255) ** 2), u)", &a,
                  (double[]){ 2 / 65025., 4 / 65025., 500 / 65025. }, 3);
+}
+END_TEST
+
+/* By Parseval the squares of a transform are n times those of the line, so the gradient is 2 n a, of the inverse
+ * 2 a / n; and by the first real part it is 1 everywhere. Of 8 elements, and of 11 and 13, which are padded. */
+START_TEST(transforms_of_any_length_have_gradients)
+{
+    static const int n_of[] = { 8, 11, 13 };
+    for (int i = 0; i < 3; i++) {
+        const int n = n_of[i];
+        sample a = { .rank = 1, .shape = { n } };
+        double want[3][MOST];
+        for (int k = 0; k < n; k++) {
+            a.v[k] = (k * k % 7 + 1) / 4.;
+            want[0][k] = 2 * n * a.v[k];
+            want[1][k] = 2 * a.v[k] / n;
+            want[2][k] = 1;
+        }
+        expect_value("f = fft($1)\ngrad(sum(real(f * conj(f))), $1)", &a, want[0], n);
+        expect_value("f = ifft($1)\ngrad(sum(real(f * conj(f))), $1)", &a, want[1], n);
+        expect_value("grad(sum(slice(real(fft($1)), 0, 1)), $1)", &a, want[2], n);
+    }
 }
 END_TEST
 
@@ -534,7 +578,7 @@ START_TEST(what_has_no_gradient_is_refused_by_name)
         { "grad(sum($1 > 1), $1)", "only through >, which does not change smoothly" },
         { "grad(sum(floor($1)), $1)", "only through floor, which does not change smoothly" },
         { "grad(sum(cast($1, u8) * 2), $1)", "only through cast, which does not change smoothly" },
-        { "grad(sum(percentile_filter($1, 40, size=9)), $1)", "grad: percentile_filter has no derivative here" },
+        { "grad(sum(harmonic($1, $1 > 0.5)), $1)", "grad: harmonic has no derivative here" },
         { "u = iterate($1, 1000, u -> u * 0.99)\ngrad(sum(u), $1)", "run as a loop" },
         { "grad(reduce($1, 0, (p, q) -> p + q + p * q, associative=true), $1)", "has no derivative here" },
     };
@@ -561,8 +605,10 @@ int main(void)
     tcase_add_loop_test(rows, volumes_have_gradients, 0, N_OF_VOLUMES);
     tcase_add_test(rows, narrow_floats_have_gradients_of_f32);
     tcase_add_test(rows, what_is_equal_shares);
+    tcase_add_test(rows, ranks_are_shared_among_equals);
     tcase_add_test(rows, whole_numbers_count_as_numbers);
     tcase_add_test(rows, the_very_array_counts);
+    tcase_add_test(rows, transforms_of_any_length_have_gradients);
     tcase_add_test(rows, what_has_no_gradient_is_refused_by_name);
     suite_add_tcase(suite, rows);
     TCase *devices = tcase_create("device");

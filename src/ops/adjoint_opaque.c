@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Adjoints of hand-written kernels: Fourier transforms, products of matrices, sorted and scattered elements. Those of
- * linear algebra: adjoint_linalg.c. */
+/* Adjoints of hand-written kernels: Fourier transforms, products of matrices, ranks within windows, sorted and
+ * scattered elements. Those of linear algebra: adjoint_linalg.c. */
 #include "ops/adjoint.h"
 
 #include "base/dtype.h"
 #include "ops/fft.h"
 #include "ops/keys.h"
 #include "ops/matmul.h"
+#include "ops/rank.h"
 #include "ops/scatter.h"
 #include "ops/sort.h"
 
@@ -152,6 +153,67 @@ static void of_sort(ip_adjoints *a, const ip_stage *s, ip_stage *own)
     if (places) ip_adjoint_add(a, o.inputs[0], ip_scatter_sum(a->l, o.inputs[0]->dims, places, own));
 }
 
+/* ---- ranks within windows ----------------------------------------------------------------------------- */
+
+/* The window of a rank filter, and one of its taps. */
+typedef struct ranked {
+    int window, side;
+    ip_expr *ty, *tx;
+    ip_expr *is_in; /* whether the tap is in the disc; NULL: it is a square */
+} ranked;
+
+static ranked ranked_of(ip_adjoints *a, const ip_opaque *o)
+{
+    ip_ir *ir = a->l->ir;
+    const int64_t radius = o->sizes[IP_RANK_RADIUS];
+    ranked r = { .window = ip_x_new_window(ir), .side = (int)(2 * radius + 1) };
+    r.ty = ip_x_tap(ir, r.window, 0, r.side);
+    r.tx = ip_x_tap(ir, r.window, 1, r.side);
+    if (!o->sizes[IP_RANK_DISC]) return r;
+    ip_expr *half = ip_adjoint_i32(a, radius), *most = ip_adjoint_i32(a, radius * radius);
+    ip_expr *y = binary(a, IP_X_SUB, r.ty, half), *x = binary(a, IP_X_SUB, r.tx, half);
+    ip_expr *distance = binary(a, IP_X_ADD, binary(a, IP_X_MUL, y, y), binary(a, IP_X_MUL, x, x));
+    r.is_in = binary(a, IP_X_LE, distance, most);
+    return r;
+}
+
+/* The sum of x over the taps where two are equal. */
+static ip_expr *sum_of_equal(ip_adjoints *a, const ranked *r, ip_expr *one, ip_expr *other, ip_expr *x)
+{
+    ip_expr *is_it = binary(a, IP_X_EQ, one, other);
+    if (r->is_in) is_it = binary(a, IP_X_AND, r->is_in, is_it);
+    x = ip_x_select(a->l->ir, is_it, x, ip_x_float(a->l->ir, x->dtype, 0));
+    return ip_x_fold_taps(a->l->ir, IP_FOLD_SUM, r->window, r->side, r->side, x);
+}
+
+/* Each element of the result goes to the elements of its window that are equal to it, in equal shares. NaN is equal to
+ * none. */
+static void of_rank(ip_adjoints *a, const ip_stage *s, ip_stage *own)
+{
+    ip_ir *ir = a->l->ir;
+    const ip_opaque *o = s->opaque;
+    ip_stage *in = o->inputs[0], *out = ir->stages[s->id];
+    if (!wants(a, o, 0)) return;
+    const ranked r = ranked_of(a, o);
+    ip_expr *at[4], *one = ip_x_float(ir, own->dtype, 1), *zero = ip_x_float(ir, own->dtype, 0);
+    for (int d = 0; d < 4; d++)
+        at[d] = ip_x_coord(ir, d, s->dims[d]);
+    at[1] = binary(a, IP_X_ADD, at[1], r.ty);
+    at[2] = binary(a, IP_X_ADD, at[2], r.tx);
+    ip_expr *n = sum_of_equal(a, &r, ip_adjoint_load(a, in, at), ip_adjoint_here(a, out), one);
+    ip_expr *share = binary(a, IP_X_DIV, ip_adjoint_here(a, own), binary(a, IP_X_MAX, n, one));
+    ip_stage *shares = ip_adjoint_stage(a, s->dims, share, "shares of a rank");
+    if (!shares) return;
+    for (int d = 0; d < 4; d++)
+        at[d] = ip_x_coord(ir, d, in->dims[d]);
+    at[1] = binary(a, IP_X_SUB, at[1], r.ty);
+    at[2] = binary(a, IP_X_SUB, at[2], r.tx);
+    ip_expr *value = ip_x_load(ir, out, at, IMGPAR_BORDER_REPLICATE, NULL);
+    ip_expr *g = ip_x_load(ir, shares, at, IMGPAR_BORDER_CONSTANT, zero);
+    g = sum_of_equal(a, &r, ip_adjoint_here(a, in), value, g);
+    ip_adjoint_add(a, in, ip_adjoint_stage(a, in->dims, g, "adjoint of a rank"));
+}
+
 /* ---- scatter_add, scatter_min, scatter_max ------------------------------------------------------------ */
 
 /* The values that are scattered, as elements of a domain: where each goes in the result. */
@@ -253,11 +315,8 @@ void ip_adjoint_opaque(ip_adjoints *a, const ip_stage *s, ip_stage *own)
     static const struct {
         const char *name;
         void (*adjoint)(ip_adjoints *a, const ip_stage *s, ip_stage *own);
-    } rows[] = { { "fft", of_fft },
-                 { "matmul", of_matmul },
-                 { "sort", of_sort },
-                 { "scatter", of_scatter },
-                 { "linalg", ip_adjoint_of_linalg } };
+    } rows[] = { { "fft", of_fft },   { "matmul", of_matmul },   { "rank", of_rank },
+                 { "sort", of_sort }, { "scatter", of_scatter }, { "linalg", ip_adjoint_of_linalg } };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         if (strcmp(s->opaque->kind->name, rows[k].name) == 0) {
             rows[k].adjoint(a, s, own);

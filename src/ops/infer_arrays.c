@@ -99,18 +99,21 @@ int ip_fft_axes(const imgpar_array *node, int axes[2])
     return 2;
 }
 
+/* Lines that are padded must fit, too. */
 static imgpar_status check_length(const imgpar_array *node, int axis, ip_error *err)
 {
-    int64_t n = node->type.shape[axis], longer = n, n1, n2;
-    if (n == 0 || ip_fft_split(n, IP_FFT_MAX, &n1, &n2)) return IMGPAR_OK;
-    while (longer < 2 * n && longer <= (int64_t)IP_FFT_MAX * IP_FFT_MAX && !ip_fft_split(longer, IP_FFT_MAX, &n1, &n2))
-        longer++;
-    if (longer >= 2 * n || longer > (int64_t)IP_FFT_MAX * IP_FFT_MAX)
-        return ip_fail(err, IMGPAR_E_LIMIT, "%s: axis %d has %lld elements; up to %d are transformed",
-                       node->op->info.name, axis, (long long)n, IP_FFT_MAX * IP_FFT_MAX);
-    return ip_fail(err, IMGPAR_E_UNSUPPORTED,
-                   "%s: axis %d has %lld elements; only products of 2, 3, 5 and 7 are transformed, such as %lld",
-                   node->op->info.name, axis, (long long)n, (long long)longer);
+    const int64_t n = node->type.shape[axis], most = (int64_t)IP_FFT_MAX * IP_FFT_MAX;
+    if (n == 0 || ip_fft_is_direct(n)) return IMGPAR_OK;
+    const int64_t longer = n <= most / 2 ? ip_fft_longer(n) : 0;
+    if (!longer)
+        return ip_fail(
+            err, IMGPAR_E_LIMIT,
+            "%s: axis %d has %lld elements; up to %lld are transformed, products of 2, 3, 5 and 7 up to %lld",
+            node->op->info.name, axis, (long long)n, (long long)most / 2, (long long)most);
+    if (ip_type_count(&node->type) / n > INT32_MAX / longer)
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: more than 2147483647 elements with lines of %lld padded to %lld",
+                       node->op->info.name, (long long)n, (long long)longer);
+    return IMGPAR_OK;
 }
 
 /* Real numbers, transformed along an axis to as many. */

@@ -52,6 +52,21 @@ bool ip_fft_split(int64_t n, int64_t most, int64_t *n1, int64_t *n2)
     return *n1 <= most;
 }
 
+bool ip_fft_is_direct(int64_t n)
+{
+    int64_t n1, n2;
+    return ip_fft_split(n, IP_FFT_MAX, &n1, &n2);
+}
+
+int64_t ip_fft_longer(int64_t n)
+{
+    const int64_t most = (int64_t)IP_FFT_MAX * IP_FFT_MAX;
+    int64_t longer = 2 * n - 1;
+    while (longer <= most && !ip_fft_is_direct(longer))
+        longer++;
+    return longer <= most ? longer : 0;
+}
+
 /* ---- access ------------------------------------------------------------------------------------ */
 
 static void widen(const ip_opaque *o, ip_region *result)
@@ -258,24 +273,42 @@ static const ip_opaque_kind kind = { .name = "fft",
 
 /* ---- lowering -------------------------------------------------------------------------------------- */
 
+ip_fft_lines ip_fft_lines_of(const ip_type *type, int axis, int64_t n)
+{
+    ip_fft_lines lines = { .outer = 1, .n = n, .inner = 1 };
+    int64_t dims[4];
+    for (int k = 0; k < type->rank; k++)
+        if (k != axis) *(k < axis ? &lines.outer : &lines.inner) *= type->shape[k];
+    ip_type_dims(type, dims);
+    if (dims[0] == 1 && ip_type_axis_dim(type, axis) >= 2) lines.per_y = lines.outer / dims[1];
+    return lines;
+}
+
+ip_stage *ip_fft_of_lines(ip_lower *l, ip_stage *in, const int64_t dims[4], const ip_fft_lines *lines, bool is_inverse)
+{
+    if (!in) return NULL;
+    const imgpar_dtype dtype = in->dtype;
+    ip_opaque o = { .kind = &kind,
+                    .uses_f64 = dtype == IMGPAR_F64,
+                    .dtype = dtype,
+                    .defines = dtype == IMGPAR_F64 ? "#define FT_DOUBLE\n" : "",
+                    .n_inputs = 1,
+                    .inputs = { in },
+                    .sizes = { lines->outer, lines->n, lines->inner, is_inverse, lines->per_y } };
+    return ip_stage_opaque(l->ir, &o, dtype, dims, l->node);
+}
+
 /* Lines along an axis of a stage that holds an array of the node's type. */
 static ip_stage *transformed(ip_lower *l, ip_stage *in, int axis)
 {
     const ip_type *type = &l->node->type;
+    const int64_t n = type->shape[axis];
+    const bool is_inverse = l->node->op->variant % 2;
+    if (!ip_fft_is_direct(n)) return ip_fft_by_chirps(l, in, axis, is_inverse);
+    const ip_fft_lines lines = ip_fft_lines_of(type, axis, n);
     int64_t dims[4];
-    const imgpar_dtype dtype = ip_type_storage(type, dims);
-    ip_opaque o = { .kind = &kind,
-                    .uses_f64 = dtype == IMGPAR_F64,
-                    .dtype = dtype,
-                    .n_inputs = 1,
-                    .inputs = { in },
-                    .sizes = { 1, type->shape[axis], 1, l->node->op->variant % 2 } };
-    for (int k = 0; k < type->rank; k++)
-        if (k != axis) o.sizes[k < axis ? IP_FFT_OUTER : IP_FFT_INNER] *= type->shape[k];
-    o.defines = dtype == IMGPAR_F64 ? "#define FT_DOUBLE\n" : "";
-    if (dims[0] == 1 && ip_type_axis_dim(type, axis) >= 2)
-        o.sizes[IP_FFT_LINES_PER_Y] = o.sizes[IP_FFT_OUTER] / dims[1];
-    return ip_stage_opaque(l->ir, &o, dtype, dims, l->node);
+    ip_type_storage(type, dims);
+    return ip_fft_of_lines(l, in, dims, &lines, is_inverse);
 }
 
 ip_stage *ip_stages_fft(ip_lower *l)
