@@ -6,6 +6,9 @@
  *     sc_add    a work-item sums a block of values into its part of the block's table: elements [j0, j1) of the result
  *     sc_sum    the blocks' sums in their order, onto the base; a work-item computes a run of elements
  *
+ * SC_COUNTS, 1: what is added is one integer for all, so tables, of uint, count how often, which is as much memory as
+ * it takes and no more; sc_sum multiplies.
+ *
  * Which blocks there are is fixed by the sizes; parts only share a block's work, and each reads all of its indices. P:
  * [1] indices, [2] rows of the result, [3] elements a row, [4] indices a block, [5] blocks, [6] parts a block, [7]
  * work-items there is work for, [8] elements a work-item of sc_sum, [9] 1: one value serves all, [10] 1: there is a
@@ -16,48 +19,93 @@ static inline int sc_item(__global const int *P)
     return (get_global_id(2) + P[0]) * get_global_size(0) + get_global_id(0);
 }
 
+#if IP_CPU
+#define SC_APART IP_APART
+#else
+#define SC_APART static inline
+#endif
+
+#ifdef SC_COUNTS
+#define SC_TABLE uint
+#define SC_ADD(t, value) ((t)++)
+#define SC_SUM(sum, counted) ((sum) + (SC_T)(counted) * values[0])
+#define SC_EMPTY 0
+#else
+#define SC_TABLE SC_T
+#define SC_ADD(t, value) ((t) = SC_JOIN(t, value))
+#define SC_SUM(sum, joined) SC_JOIN(sum, joined)
+#define SC_EMPTY SC_NOTHING
+#endif
+
+/* What rows [r0, r1) of a table get of a block's values; a row is an element. */
+SC_APART void sc_elements(__global const int *restrict index, long n, __global const SC_T *restrict values, int one,
+                          __global SC_TABLE *restrict t, int r0, int r1)
+{
+    for (long k = 0; k < n; k++) {
+        const int row = index[k];
+        if (row >= r0 && row < r1) SC_ADD(t[row], values[one ? 0 : k]);
+    }
+}
+
+SC_APART void sc_rows(__global const int *restrict index, long n, __global const SC_T *restrict values, int one,
+                      int width, __global SC_TABLE *restrict t, int r0, int r1)
+{
+    for (long k = 0; k < n; k++) {
+        const int row = index[k];
+        /* Four at a time: work-items of llvmpipe leave their loops after 65535 turns, inner ones counted. */
+        for (int w = 0; w < width && row >= r0 && row < r1; w += 4) {
+            __global SC_TABLE *to = t + ((long)row * width + w);
+            __global const SC_T *value = values + (one ? 0 : k * width + w);
+            const int step = one ? 0 : 1;
+            SC_ADD(to[0], value[0]);
+            if (w + 1 < width) SC_ADD(to[1], value[step]);
+            if (w + 2 < width) SC_ADD(to[2], value[2 * step]);
+            if (w + 3 < width) SC_ADD(to[3], value[3 * step]);
+        }
+    }
+}
+
+SC_APART void sc_clear(__global SC_TABLE *t, long n)
+{
+    for (long j = 0; j < n; j++)
+        t[j] = SC_EMPTY;
+}
+
 __kernel void sc_add(__global const int *restrict index, __global const SC_T *restrict values,
-                     __global SC_T *restrict tables, __global const int *restrict P)
+                     __global SC_TABLE *restrict tables, __global const int *restrict P)
 {
     const int item = sc_item(P), width = P[3], parts = P[6], block = item / parts, part = item % parts, one = P[9];
     const long m = (long)P[2] * width, from = (long)block * P[4], to = min(from + P[4], (long)P[1]);
     if (item >= P[7]) return;
     /* Whole rows, so that a part finds out once for an index whether it is its own. */
     const int r0 = (int)((long)P[2] * part / parts), r1 = (int)((long)P[2] * (part + 1) / parts);
-    __global SC_T *restrict t = tables + block * m;
-    for (long j = (long)r0 * width; j < (long)r1 * width; j++)
-        t[j] = SC_NOTHING;
-    if (width == 1) {
-        for (long k = from; k < to; k++) {
-            const int row = index[k];
-            if (row >= r0 && row < r1) t[row] = SC_JOIN(t[row], values[one ? 0 : k]);
-        }
-        return;
-    }
-    for (long k = from; k < to; k++) {
-        const int row = index[k];
-        /* Four at a time: work-items of llvmpipe leave their loops after 65535 turns, inner ones counted. */
-        for (int w = 0; w < width && row >= r0 && row < r1; w += 4) {
-            __global SC_T *to = t + ((long)row * width + w);
-            __global const SC_T *value = values + (one ? 0 : k * width + w);
-            const int step = one ? 0 : 1;
-            to[0] = SC_JOIN(to[0], value[0]);
-            if (w + 1 < width) to[1] = SC_JOIN(to[1], value[step]);
-            if (w + 2 < width) to[2] = SC_JOIN(to[2], value[2 * step]);
-            if (w + 3 < width) to[3] = SC_JOIN(to[3], value[3 * step]);
-        }
+    __global SC_TABLE *t = tables + block * m;
+    __global const SC_T *own = values + (one ? 0 : from * width);
+    sc_clear(t + (long)r0 * width, (long)(r1 - r0) * width);
+    if (width == 1)
+        sc_elements(index + from, to - from, own, one, t, r0, r1);
+    else
+        sc_rows(index + from, to - from, own, one, width, t, r0, r1);
+}
+
+/* Elements [from, to) of the result, of blocks of m elements each. */
+SC_APART void sc_join(__global const SC_T *restrict base, __global const SC_T *restrict values,
+                      __global const SC_TABLE *restrict tables, __global SC_T *restrict result, long from, long to,
+                      long m, int blocks, int has_base)
+{
+    for (long j = from; j < to; j++) {
+        SC_T sum = has_base ? base[j] : SC_NOTHING;
+        for (int b = 0; b < blocks; b++)
+            sum = SC_SUM(sum, tables[b * m + j]);
+        result[j] = sum;
     }
 }
 
-__kernel void sc_sum(__global const SC_T *restrict base, __global const SC_T *restrict tables,
-                     __global SC_T *restrict result, __global const int *restrict P)
+__kernel void sc_sum(__global const SC_T *restrict base, __global const SC_T *restrict values,
+                     __global const SC_TABLE *restrict tables, __global SC_T *restrict result,
+                     __global const int *restrict P)
 {
     const int item = sc_item(P);
     const long m = (long)P[2] * P[3], from = (long)item * P[8], to = min(from + P[8], m);
-    for (long j = from; item < P[7] && j < to; j++) {
-        SC_T sum = P[10] ? base[j] : SC_NOTHING;
-        for (int b = 0; b < P[5]; b++)
-            sum = SC_JOIN(sum, tables[b * m + j]);
-        result[j] = sum;
-    }
+    if (item < P[7]) sc_join(base, values, tables, result, from, to, m, P[5], P[10]);
 }

@@ -42,10 +42,19 @@ static division divide(const ip_opaque_call *call)
     return d;
 }
 
+/* Whether tables count how often the one value is added, which is as good as adding it: integers wrap. */
+static bool counts(imgpar_dtype dtype, ip_scatter_fold fold, bool one_value)
+{
+    return one_value && fold == IP_SCATTER_SUM && !ip_dtype(dtype)->is_float;
+}
+
 static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH])
 {
+    const ip_opaque *o = call->opaque;
+    const int64_t *s = o->sizes;
+    const bool is_counted = counts(o->dtype, (ip_scatter_fold)s[IP_SCATTER_FOLD], s[IP_SCATTER_ONE_VALUE] != 0);
     division d = divide(call);
-    bytes[0] = (uint64_t)(d.blocks * d.m) * ip_dtype(call->opaque->dtype)->size_bytes;
+    bytes[0] = (uint64_t)(d.blocks * d.m) * (is_counted ? sizeof(uint32_t) : ip_dtype(o->dtype)->size_bytes);
 }
 
 static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
@@ -58,10 +67,11 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
             group = call->device.is_cpu ? 1 : GPU_GROUP;
     const int add[] = { INPUT + IP_SCATTER_INDICES, INPUT + IP_SCATTER_VALUES, TABLES };
     /* Without a base any buffer stands for it, unread. */
-    const int sum[] = { INPUT + (s[IP_SCATTER_HAS_BASE] ? IP_SCATTER_BASE : IP_SCATTER_VALUES), TABLES, RESULT };
+    const int sum[] = { INPUT + (s[IP_SCATTER_HAS_BASE] ? IP_SCATTER_BASE : IP_SCATTER_VALUES),
+                        INPUT + IP_SCATTER_VALUES, TABLES, RESULT };
     out->kernel = step == 0 ? "sc_add" : "sc_sum";
-    out->n_buffers = 3;
-    for (int k = 0; k < 3; k++)
+    out->n_buffers = step == 0 ? 3 : 4;
+    for (int k = 0; k < out->n_buffers; k++)
         out->buffers[k] = step == 0 ? add[k] : sum[k];
     const int params[] = { 0,
                            (int)d.n,
@@ -98,12 +108,13 @@ typedef struct scattering {
 } scattering;
 
 /* What stands before the shader's text. Integers are added as unsigned ones, which wrap. */
-static const char *defines_of(ip_scatter_fold fold, imgpar_dtype dtype)
+static const char *defines_of(ip_scatter_fold fold, imgpar_dtype dtype, bool counts)
 {
 #define LESSER "#define SC_JOIN(a, b) ((a) != (a) || (b) < (a) ? (b) : (a))\n"
 #define LARGER "#define SC_JOIN(a, b) ((a) != (a) || (b) > (a) ? (b) : (a))\n"
 #define SUM "#define SC_JOIN(a, b) ((a) + (b))\n#define SC_NOTHING 0\n"
     enum { FLOAT, DOUBLE, SIGNED, UNSIGNED, INT_32, N_TYPES };
+    if (counts) return "#define SC_T ulong\n#define SC_COUNTS 1\n" SUM;
     static const char *const texts[][N_TYPES] = {
         [IP_SCATTER_SUM] = { "#define SC_T float\n" SUM, "#define SC_T double\n" SUM, "#define SC_T ulong\n" SUM,
                              "#define SC_T ulong\n" SUM, NULL },
@@ -131,7 +142,7 @@ static const char *defines_of(ip_scatter_fold fold, imgpar_dtype dtype)
 static ip_stage *scatter_stage(ip_lower *l, const scattering *s)
 {
     ip_opaque o = { .kind = &ip_scatter_kind,
-                    .defines = defines_of(s->fold, s->dtype),
+                    .defines = defines_of(s->fold, s->dtype, counts(s->dtype, s->fold, s->one_value)),
                     .uses_f64 = s->dtype == IMGPAR_F64,
                     .dtype = s->dtype,
                     .n_inputs = s->base ? 3 : 2,

@@ -51,6 +51,7 @@ typedef enum bench_input {
     BENCH_SQUARE_COMPLEX, /* 1024 x 1024 complex64 */
     BENCH_LINE_COMPLEX,   /* 1,048,576 of them */
     BENCH_GATHERED,       /* 10,000,000 f32; the second input: as many places, i32, each within 64 of its own */
+    BENCH_MAPPED,         /* as BENCH_RGB; then rows and columns, f32, each within 40 of its own, some outside */
     BENCH_N_INPUTS
 } bench_input;
 
@@ -85,9 +86,13 @@ typedef enum bench_work {
     BENCH_DISTANCE, /* from what is not above 128 */
     BENCH_EQUALIZE,
     BENCH_PYR_DOWN,
-    BENCH_DCT,    /* of rows and columns, orthonormal */
-    BENCH_WARP,   /* turned by 10 degrees around the middle, linearly, 0 outside */
-    BENCH_TO_LAB, /* from 0 to 255 */
+    BENCH_DCT,           /* of rows and columns, orthonormal */
+    BENCH_WARP,          /* turned by 10 degrees around the middle, linearly, 0 outside */
+    BENCH_PERSPECTIVE,   /* by bench_perspective, as BENCH_WARP */
+    BENCH_REMAP,         /* linearly, from the rows and columns of the second and the third input, 0 outside */
+    BENCH_BILATERAL,     /* windows of size x size, nearness by sigma, likeness by BENCH_BILATERAL_CONTRAST of white */
+    BENCH_HOUGH_CIRCLES, /* of 10 to 40 pixels */
+    BENCH_TO_LAB,        /* from 0 to 255 */
     BENCH_SORT,
     /* Ikra's programs (workloads.c says what was assumed); the first is BENCH_MAPS. */
     BENCH_IKRA_2,
@@ -107,7 +112,8 @@ typedef enum bench_work {
 #define BENCH_MATRIX_SCALE 273
 #define BENCH_SEPARABLE_SCALE 256
 #define BENCH_WARP_DEGREES 10
-extern const float bench_matrix[25], bench_matrix_separable[25];
+#define BENCH_BILATERAL_CONTRAST 0.1
+extern const float bench_matrix[25], bench_matrix_separable[25], bench_perspective[9];
 
 /* How much an answer may differ: |a - b| <= levels + relative |b| for all but a share of the elements. */
 typedef struct bench_tolerance {

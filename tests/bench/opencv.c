@@ -218,6 +218,40 @@ static bool run_warp(bench_task *t)
     return true;
 }
 
+static bool run_perspective(bench_task *t)
+{
+    double places[9];
+    for (int k = 0; k < 9; k++)
+        places[k] = bench_perspective[k];
+    CvMat in = input(t, 0), out = output(t), matrix = over(places, 3, 3, CV_64F, 1);
+    cvWarpPerspective(&in, &out, &matrix, CV_INTER_LINEAR | CV_WARP_FILL_OUTLIERS, (CvScalar){ { 0 } });
+    return true;
+}
+
+static bool run_remap(bench_task *t)
+{
+    CvMat in = input(t, 0), rows = input(t, 1), columns = input(t, 2), out = output(t);
+    cvRemap(&in, &out, &columns, &rows, CV_INTER_LINEAR | CV_WARP_FILL_OUTLIERS, (CvScalar){ { 0 } });
+    return true;
+}
+
+static bool run_bilateral(bench_task *t)
+{
+    CvMat in = input(t, 0), out = output(t);
+    cvSmooth(&in, &out, CV_BILATERAL, t->row->size, 0, BENCH_BILATERAL_CONTRAST * 255, t->row->sigma);
+    return true;
+}
+
+/* The circles that it finds are looked at by nobody. */
+static bool run_hough_circles(bench_task *t)
+{
+    float found[3 * 1024];
+    CvMat in = input(t, 0), circles = over(found, 1024, 1, CV_32F, 3);
+    memset(bench_out(t, 0, IMGPAR_I32), 0, t->out[0].size_bytes);
+    cvHoughCircles(&in, &circles, CV_HOUGH_GRADIENT, 1, 11, 200, 30, 10, 40);
+    return true;
+}
+
 static bool run_to_lab(bench_task *t)
 {
     CvMat in = input(t, 0), out = output(t), share = between(t, 0, CV_32F, 3);
@@ -414,6 +448,10 @@ static const bench_run works[BENCH_N_WORKS] = {
     [BENCH_PYR_DOWN] = run_pyr_down,
     [BENCH_DCT] = run_dct,
     [BENCH_WARP] = run_warp,
+    [BENCH_PERSPECTIVE] = run_perspective,
+    [BENCH_REMAP] = run_remap,
+    [BENCH_BILATERAL] = run_bilateral,
+    [BENCH_HOUGH_CIRCLES] = run_hough_circles,
     [BENCH_TO_LAB] = run_to_lab,
 };
 

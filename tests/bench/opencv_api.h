@@ -30,7 +30,7 @@ typedef struct CvHistogram {
 enum { CV_8U = 0, CV_16S = 3, CV_32F = 5, CV_64F = 6 };
 enum { CV_MAT_CONT_FLAG = 1 << 14 };
 #define CV_TYPE(depth, channels) ((depth) + (((channels)-1) << 3))
-enum { CV_BLUR = 1, CV_GAUSSIAN = 2, CV_MEDIAN = 3 };
+enum { CV_BLUR = 1, CV_GAUSSIAN = 2, CV_MEDIAN = 3, CV_BILATERAL = 4, CV_HOUGH_GRADIENT = 3 };
 enum { CV_CANNY_L2_GRADIENT = -2147483647 - 1, CV_TM_CCOEFF_NORMED = 5 };
 enum { CV_INTER_LINEAR = 1, CV_INTER_AREA = 3 };
 enum { CV_SHAPE_RECT = 0, CV_THRESH_BINARY = 0, CV_RGB2GRAY = 7, CV_FILLED = -1, CV_HIST_ARRAY = 0 };
@@ -51,6 +51,10 @@ void cvCanny(const CvArr *image, CvArr *edges, double low, double high, int aper
 void cvMatchTemplate(const CvArr *image, const CvArr *part, CvArr *result, int method);
 void cvResize(const CvArr *src, CvArr *dst, int interpolation);
 void cvWarpAffine(const CvArr *src, CvArr *dst, const CvMat *matrix, int flags, CvScalar fill);
+void cvWarpPerspective(const CvArr *src, CvArr *dst, const CvMat *matrix, int flags, CvScalar fill);
+void cvRemap(const CvArr *src, CvArr *dst, const CvArr *map_x, const CvArr *map_y, int flags, CvScalar fill);
+void *cvHoughCircles(CvArr *image, void *circles, int method, double cell, double apart, double high, double votes,
+                     int least, int largest);
 void cvPyrDown(const CvArr *src, CvArr *dst, int filter);
 void cvEqualizeHist(const CvArr *src, CvArr *dst);
 void cvDCT(const CvArr *src, CvArr *dst, int flags);

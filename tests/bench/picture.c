@@ -23,6 +23,7 @@ static const struct {
     [BENCH_SQUARE_F32] = { IMGPAR_F32, 1024, 1024, 1, 48, 48 },
     [BENCH_SQUARE_COMPLEX] = { IMGPAR_COMPLEX64, 1024, 1024, 1, 64, 64 },
     [BENCH_LINE_COMPLEX] = { IMGPAR_COMPLEX64, 1 << 20, 1, 1, 1 << 10, 1 },
+    [BENCH_MAPPED] = { IMGPAR_U8, 4000, 3000, 3, 240, 180 },
     [BENCH_GATHERED] = { IMGPAR_F32, 10000000, 1, 1, 20000, 1 },
 };
 
@@ -59,6 +60,18 @@ static void draw_places(int32_t *to, int64_t n)
     }
 }
 
+/* Rows, n being 1, or columns, as a lens might move them. */
+static void draw_map(const bench_image *p, int n)
+{
+    float *to = p->data;
+    for (int64_t y = 0; y < p->height; y++)
+        for (int64_t x = 0; x < p->width; x++) {
+            const unsigned u = (unsigned)x, v = (unsigned)y;
+            const float moved = (float)wave(n == 1 ? u / 9 + v / 23 : v / 7 + u / 31) * 0.625f - 40;
+            *to++ = (float)(n == 1 ? y : x) + moved;
+        }
+}
+
 static void draw(bench_image *p, int n)
 {
     /* Complex numbers are pairs of real ones. */
@@ -81,15 +94,17 @@ const bench_image *bench_picture(bench_input kind, int n, bool is_small)
     static bench_image kept[BENCH_N_INPUTS][BENCH_MAX_IN][2];
     bench_image *p = &kept[kind][n][is_small];
     if (!p->data) {
-        bool is_places = kind == BENCH_GATHERED && n == 1;
-        p->dtype = is_places ? IMGPAR_I32 : kinds[kind].dtype;
+        const bool is_places = kind == BENCH_GATHERED && n == 1, is_map = kind == BENCH_MAPPED && n > 0;
+        p->dtype = is_places ? IMGPAR_I32 : is_map ? IMGPAR_F32 : kinds[kind].dtype;
         p->width = is_small ? kinds[kind].small_width : kinds[kind].width;
         p->height = is_small ? kinds[kind].small_height : kinds[kind].height;
-        p->channels = kinds[kind].channels;
+        p->channels = is_map ? 1 : kinds[kind].channels;
         p->size_bytes = (size_t)(p->width * p->height * p->channels) * imgpar_dtype_size(p->dtype);
         p->data = bench_alloc(p->size_bytes);
         if (is_places)
             draw_places(p->data, p->width);
+        else if (is_map)
+            draw_map(p, n);
         else
             draw(p, n);
     }

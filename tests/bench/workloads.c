@@ -14,6 +14,9 @@ const float bench_matrix_separable[25] = { 1,  4, 6, 4,  1,  4,  16, 24, 16, 4, 
                                            24, 6, 4, 16, 24, 16, 4,  1,  4,  6, 4, 1 };
 #define MATRIX_SEPARABLE "[1 4 6 4 1; 4 16 24 16 4; 6 24 36 24 6; 4 16 24 16 4; 1 4 6 4 1]"
 
+const float bench_perspective[9] = { 0.9375f, 0.125f, 40, -0.0625f, 0.9375f, 200, -1.0f / 65536, 1.0f / 32768, 1 };
+#define PERSPECTIVE "[0.9375, 0.125, 40; -0.0625, 0.9375, 200; -1 / 65536, 1 / 32768, 1]"
+
 #define SUNSET                                    \
     "soft = iterate($1, 3, boxblur(_, size=3))\n" \
     "mixed = blend(soft, $2, 0.3)\n"              \
@@ -252,6 +255,20 @@ const bench_row bench_rows[] = {
       .ref = { 0.01, 1e-5, 0 } },
     /* OpenCV has positions in 1/32 pixel. */
     { "warp-linear", BENCH_WARP, BENCH_RGB, .ours = { TURNED }, .n_in = 1, .opencv = { 8, 0, 0.001 }, .ref = LEVEL },
+    { "warp-perspective", BENCH_PERSPECTIVE, BENCH_RGB, .ours = { "warp($1, " PERSPECTIVE ")" }, .n_in = 1,
+      .opencv = { 8, 0, 0.001 }, .ref = LEVEL },
+    { "remap", BENCH_REMAP, BENCH_MAPPED, .ours = { "at($1, $2, $3, filter=linear, border=constant)" }, .n_in = 3,
+      .opencv = { 8, 0, 0.001 }, .ref = LEVEL },
+    /* OpenCV's window is a disc, and it adds up how far channels are apart. */
+    { "bilateral-9-gray", BENCH_BILATERAL, BENCH_GRAY, .size = 9, .sigma = 2, .n_in = 1,
+      .ours = { "bilateral($1, radius=4, sigma=2, contrast=0.1)" }, .opencv = { 3, 0, 0.001 }, .ref = LEVEL },
+    { "bilateral-9", BENCH_BILATERAL, BENCH_RGB, .size = 9, .sigma = 2, .n_in = 1,
+      .ours = { "bilateral($1, radius=4, sigma=2, contrast=0.1)" }, .opencv = { 0, 0, 1 }, .ref = LEVEL },
+    /* Of OpenCV only C++ has it. */
+    { "nlmeans-7-21", BENCH_OWN, BENCH_GRAY_1080P, .ours = { "nlmeans($1, patch=7, search=10)" }, .n_in = 1,
+      .ref = LEVEL },
+    { "hough-circles", BENCH_HOUGH_CIRCLES, BENCH_GRAY_1080P, .ours = { "hough_circles($1, 10, 40)" }, .n_in = 1,
+      .opencv = { 0, 0, 1 } },
     /* OpenCV's curves are splines. */
     { "rgb-to-lab-f32", BENCH_TO_LAB, BENCH_RGB_F32, .ours = { "rgb_to_lab(set_white($1, 255))" }, .n_in = 1,
       .opencv = { 0.5, 0, 0 }, .ref = REAL },
