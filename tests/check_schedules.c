@@ -463,6 +463,8 @@ static const shape shapes[] = {
     /* tiles that lie inside, of what is computed and of wide elements that are copied */
     { "blur(cast($1, f32), 1)", IMGPAR_U8, 1, 300, 70, 0 },
     { "median($1, 3)", IMGPAR_I32, 2, 300, 70, 0 },
+    /* rows and columns at steps */
+    { "resize($1, width=width($1)/2, height=height($1)/2, filter=area)", IMGPAR_U8, 3, 62, 38, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
