@@ -4,7 +4,7 @@
 #include "base/integers.h"
 #include "compile/segments.h"
 
-enum { BLOCK_BYTES = 1024, LEAST_COLUMNS = 64, FEWEST_PIECES = 8 };
+enum { BLOCK_BYTES = 1024, LEAST_COLUMNS = 64, FEWEST_PIECES = 8, MOST_FETCHED_STEP = 2 };
 
 int ip_pixel_bytes(const ip_stage *s)
 {
@@ -60,7 +60,7 @@ static bool note_read(ip_expr *x, void *user)
         s->kind != IP_STAGE_TABLE && !(placed && ip_placed_is_kept(placed)) && !ip_kernel_texture(r->site->kernel, s);
     bool is_piece = is_of_a_piece(x->arg[2]),
          is_beside = is_at_steps(ir, x->arg[2], 2, &columns, &column) &&
-                     (columns == 1 || columns * ip_pixel_bytes(s) <= IP_LINE_BYTES);
+                     (columns == 1 || (columns <= MOST_FETCHED_STEP && columns * ip_pixel_bytes(s) <= IP_LINE_BYTES));
     if (!is_input || x->arg[0]->uses & (IP_USES_X | IP_USES_C) || !is_at_steps(ir, x->arg[1], 1, &step, &row) ||
         (!is_piece && !is_beside))
         return true;

@@ -9,16 +9,17 @@
  * made in scratch memory, which stays in the first cache, and goes to its buffer by ip_stream(). Inputs: a processor
  * foresees what is read row by row, but where rows beside are read as well (run/division.c, foresees_plain_runs())
  * within a page of 4 KiB only. There each block of a row begins with fetching what stands a page behind it, of rows
- * that are read at steps, too (halving 12 megapixels takes 0.85 of the time, pyr_down 0.88); where a work-item reads
- * long runs of memory, or makes of each row a part of its columns (ops/stages_axes.c, Note [Levels]), of eight pages in
- * turn; where its rows are shorter than that, what stands below it (ip_fetch_next()). Blocks are short, since fetches
- * in flight are few. The launch says whether (IP_SLOT_IS_LARGE): programs are the same, and where images are small, the
- * row is one block, and its loop reads and writes buffers itself. A step of a loop runs often, on small arrays most of
- * the time: what is small is a row without blocks there, since what a block needs to know of itself takes as long as a
- * short row. invert, threshold and erosion of 12 megapixels take 0.6 to 0.7 of the time so; rows of 240 bytes took
- * three times as long, and do not stream. Where rows of a line or more follow each other in memory, the line that two
- * of them share is written with the second: otherwise it would be read before it is written, and what streams would
- * wait for that. (invert of rows of 8997 bytes takes a tenth less.)
+ * that are read at steps, too (halving 12 megapixels takes 0.85 of the time, pyr_down 0.88), but not where columns are
+ * three or more apart (every fourth takes 1.1 to 1.2); where a work-item reads long runs of memory, or makes of each
+ * row a part of its columns (ops/stages_axes.c, Note [Levels]), of eight pages in turn; where its rows are shorter than
+ * that, what stands below it (ip_fetch_next()). Blocks are short, since fetches in flight are few. The launch says
+ * whether (IP_SLOT_IS_LARGE): programs are the same, and where images are small, the row is one block, and its loop
+ * reads and writes buffers itself. A step of a loop runs often, on small arrays most of the time: what is small is a
+ * row without blocks there, since what a block needs to know of itself takes as long as a short row. invert, threshold
+ * and erosion of 12 megapixels take 0.6 to 0.7 of the time so; rows of 240 bytes took three times as long, and do not
+ * stream. Where rows of a line or more follow each other in memory, the line that two of them share is written with the
+ * second: otherwise it would be read before it is written, and what streams would wait for that. (invert of rows of
+ * 8997 bytes takes a tenth less.)
  *
  * Note [Rows ahead]
  * Where the first stages of a kernel read memory into rows that its last stage computes from, memory would be idle
