@@ -465,6 +465,8 @@ static const shape shapes[] = {
     { "median($1, 3)", IMGPAR_I32, 2, 300, 70, 0 },
     /* lines that a group transforms in its local memory as a whole, or split, and in groups of fewer work-items */
     { "cast(round(real(ifft(fft($1, axis=1), axis=1))), u8)", IMGPAR_U8, 1, 1500, 3, 0 },
+    /* rows and columns at steps */
+    { "resize($1, width=width($1)/2, height=height($1)/2, filter=area)", IMGPAR_U8, 3, 62, 38, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

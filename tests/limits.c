@@ -15,6 +15,10 @@
  *     sub-groups  sub-groups, each work-item one of its own
  *     shuffles    they have shuffles and ballots, too
  *     unoptimized programs are compiled without optimization, which takes half as long
+ *     plain-vectors
+ *                 programs are not told that the processor has AVX-512 VNNI and VBMI (run/launch.c)
+ *     half-vectors
+ *                 and they do not see AVX-512, but AVX2
  *
  * Writes nothing. What it refuses is refused with the status that OpenCL gives it.
  */
@@ -66,6 +70,7 @@ static const char sub_groups[] =
     "#define sub_group_ballot(b) ((uint4)((b) ? 1 : 0, 0, 0, 0))\n";
 
 static const char no_doubles[] = "#define double no_double_on_this_device\n";
+static const char half_vectors[] = "#undef __AVX512BW__\n";
 
 enum { MOST_TEXTS = 8, MOST_OPTIONS = 4096 };
 
@@ -73,15 +78,23 @@ CL_API_ENTRY cl_program CL_API_CALL clCreateProgramWithSource(cl_context context
                                                               const size_t *lengths, cl_int *code)
 {
     typedef cl_program (*function)(cl_context, cl_uint, const char **, const size_t *, cl_int *);
-    const char *all[MOST_TEXTS + 1] = { has("no-f64") ? no_doubles : sub_groups };
+    const char *first = has("no-f64") ? no_doubles : has("half-vectors") ? half_vectors : sub_groups;
+    const char *all[MOST_TEXTS + 1] = { first };
     size_t sizes[MOST_TEXTS + 1] = { 0 };
-    if (!(has("sub-groups") || has("no-f64")) || n > MOST_TEXTS)
+    if (!(has("sub-groups") || has("no-f64") || has("half-vectors")) || n > MOST_TEXTS)
         return ((function)next("clCreateProgramWithSource"))(context, n, texts, lengths, code);
     for (cl_uint k = 0; k < n; k++) {
         all[k + 1] = texts[k];
         sizes[k + 1] = lengths ? lengths[k] : 0; /* 0: to its end */
     }
     return ((function)next("clCreateProgramWithSource"))(context, n + 1, all, sizes, code);
+}
+
+/* Puts blanks in the place of a word, wherever it stands. */
+static void blank(char *list, const char *word)
+{
+    for (char *at = strstr(list, word); at; at = strstr(at, word))
+        memset(at, ' ', strlen(word));
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clBuildProgram(cl_program program, cl_uint n_devices, const cl_device_id *devices,
@@ -91,11 +104,14 @@ CL_API_ENTRY cl_int CL_API_CALL clBuildProgram(cl_program program, cl_uint n_dev
     typedef cl_int (*function)(cl_program, cl_uint, const cl_device_id *, const char *,
                                void(CL_CALLBACK *)(cl_program, void *), void *);
     char all[MOST_OPTIONS];
-    if (has("unoptimized")) {
-        const int n = snprintf(all, sizeof all, "%s -cl-opt-disable", options ? options : "");
-        if (n >= (int)sizeof all) return CL_OUT_OF_HOST_MEMORY;
-        options = all;
+    const int n =
+        snprintf(all, sizeof all, "%s%s", options ? options : "", has("unoptimized") ? " -cl-opt-disable" : "");
+    if (n >= (int)sizeof all) return CL_OUT_OF_HOST_MEMORY;
+    if (has("plain-vectors") || has("half-vectors")) {
+        blank(all, "-DIP_ADDS_PRODUCTS");
+        blank(all, "-DIP_PERMUTES_BYTES");
     }
+    options = all;
     return ((function)next("clBuildProgram"))(program, n_devices, devices, options, notify, data);
 }
 

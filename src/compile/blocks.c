@@ -4,7 +4,7 @@
 #include "base/integers.h"
 #include "compile/segments.h"
 
-enum { BLOCK_BYTES = 1024, LEAST_COLUMNS = 64, FEWEST_PIECES = 8 };
+enum { BLOCK_BYTES = 1024, LEAST_COLUMNS = 64, FEWEST_PIECES = 8, MOST_FETCHED_STEP = 2 };
 
 int ip_pixel_bytes(const ip_stage *s)
 {
@@ -18,29 +18,25 @@ typedef struct reading {
     ip_reads found;
 } reading;
 
-/* The number that index adds to the coordinate. */
-static bool constant_offset(ip_ir *ir, ip_expr *index, int axis, int64_t *out)
+/* Whether index is step * coordinate + offset, of rows with a step that may be an argument. */
+static bool is_at_steps(ip_ir *ir, ip_expr *index, int axis, int64_t *step, int64_t *offset)
 {
-    ip_expr *rest = ip_x_offset_from(ir, index, axis);
-    if (!rest || rest->op != IP_X_CONST) return false;
-    *out = rest->i;
-    return true;
-}
-
-/* Whether index is step * y + row. */
-static bool row_of(ip_ir *ir, ip_expr *index, int64_t *step, int64_t *row)
-{
+    const ip_expr *beside = ip_x_offset_from(ir, index, axis);
     *step = 1;
-    if (constant_offset(ir, index, 1, row)) return true;
+    if (beside) {
+        *offset = beside->i;
+        return beside->op == IP_X_CONST;
+    }
     bool is_sum = index->op == IP_X_ADD && index->arg[1]->op == IP_X_CONST;
     const ip_expr *product = is_sum ? index->arg[0] : index;
-    *row = is_sum ? index->arg[1]->i : 0;
-    if (product->op != IP_X_MUL || product->arg[0]->op != IP_X_COORD || product->arg[0]->axis != 1 ||
-        product->arg[1]->op != IP_X_CONST)
-        return false;
-    *step = product->arg[1]->i;
+    *offset = is_sum ? index->arg[1]->i : 0;
+    if (product->op != IP_X_MUL || !ip_x_is_coord(product->arg[0], axis)) return false;
+    const ip_expr *by = product->arg[1];
+    *step = by->op == IP_X_CONST || (by->op == IP_X_PARAM && axis == 1) ? by->i : 0;
     return *step > 1;
 }
+
+static bool is_same_row(int64_t row, int64_t other, int64_t step) { return (row - other) % step == 0; }
 
 /* Whether index is x + an argument, where x may be held below a number. */
 static bool is_of_a_piece(const ip_expr *index)
@@ -55,17 +51,20 @@ static bool note_read(ip_expr *x, void *user)
     reading *r = user;
     ip_reads *f = &r->found;
     ip_ir *ir = r->site->ir;
-    int64_t step, row, column;
+    int64_t step, row, columns, column;
     if (x->op != IP_X_LOAD) return true;
     const ip_stage *s = x->source;
     const ip_placed *placed = ip_kernel_placed(r->site->kernel, s);
     bool is_input =
         s->kind != IP_STAGE_TABLE && !(placed && ip_placed_is_kept(placed)) && !ip_kernel_texture(r->site->kernel, s);
-    bool is_piece = is_of_a_piece(x->arg[2]), is_beside = constant_offset(ir, x->arg[2], 2, &column);
-    if (!is_input || !ip_x_is_uniform(x->arg[0]) || !row_of(ir, x->arg[1], &step, &row) || (!is_piece && !is_beside))
+    bool is_piece = is_of_a_piece(x->arg[2]),
+         is_beside = is_at_steps(ir, x->arg[2], 2, &columns, &column) &&
+                     (columns == 1 || (columns <= MOST_FETCHED_STEP && columns * ip_pixel_bytes(s) <= IP_LINE_BYTES));
+    if (!is_input || !ip_x_is_uniform(x->arg[0]) || !is_at_steps(ir, x->arg[1], 1, &step, &row) ||
+        (!is_piece && !is_beside))
         return true;
     int k = 0;
-    while (k < f->n && !(f->of[k].load->source == s && f->of[k].step == step && (step == 1 || f->of[k].row == row)))
+    while (k < f->n && !(f->of[k].load->source == s && f->of[k].step == step && is_same_row(row, f->of[k].row, step)))
         k++;
     if (k == IP_MOST_READS) return true;
     if (k == f->n || row > f->of[k].row) {
@@ -75,6 +74,7 @@ static bool note_read(ip_expr *x, void *user)
     }
     f->of[k].pieces += is_piece;
     f->of[k].is_beside |= is_beside;
+    if (is_beside) f->of[k].columns = ip_max(f->of[k].columns, columns);
     f->n += k == f->n;
     return true;
 }
@@ -92,6 +92,7 @@ ip_reads ip_reads_of(const ip_site *site, ip_expr *body)
 }
 
 int ip_times_read(const ip_reads *r, int k) { return r->of[k].pieces >= FEWEST_PIECES ? r->of[k].pieces : 1; }
+int ip_columns_read(const ip_reads *r, int k) { return ip_max_int((int)r->of[k].columns, 1); }
 
 /* ---- blocks ----------------------------------------------------------------------------------------- */
 
@@ -145,7 +146,8 @@ static void find_rows_ahead(const ip_site *site, ip_kernel *kernel)
         const ip_site there = { site->ir, kernel, site->options, s->dims, (int)s->dims[3], false };
         const ip_reads r = ip_reads_of(&there, s->body);
         for (int k = 0; k < r.n; k++)
-            if (r.of[k].is_beside && r.of[k].step == 1) note_ahead(kernel, r.of[k].load->source, p->lead + r.of[k].row);
+            if (r.of[k].is_beside && r.of[k].step == 1 && r.of[k].columns == 1)
+                note_ahead(kernel, r.of[k].load->source, p->lead + r.of[k].row);
         keeps_rows |= ip_placed_is_kept(p) && r.n > 0;
     }
     if (!keeps_rows || !last->is_streamed || last->block_columns == 0 || kernel->planes_at_once > 0)

@@ -8,16 +8,18 @@
  * written (a non-temporal store). Compilers make no such stores of a loop that converts pixels, so a block of a row is
  * made in scratch memory, which stays in the first cache, and goes to its buffer by ip_stream(). Inputs: a processor
  * foresees what is read row by row, but where rows beside are read as well (run/division.c, foresees_plain_runs())
- * within a page of 4 KiB only. There each block of a row begins with fetching what stands a page behind it; where a
- * work-item reads long runs of memory, or makes of each row a part of its columns (ops/stages_axes.c, Note [Levels]),
- * of eight pages in turn; where its rows are shorter than that, what stands below it (ip_fetch_next()). Blocks are
- * short, since fetches in flight are few. The launch says whether (IP_SLOT_IS_LARGE): programs are the same, and where
- * images are small, the row is one block, and its loop reads and writes buffers itself. A step of a loop runs often, on
- * small arrays most of the time: what is small is a row without blocks there, since what a block needs to know of
- * itself takes as long as a short row. invert, threshold and erosion of 12 megapixels take 0.6 to 0.7 of the time so;
- * rows of 240 bytes took three times as long, and do not stream. Where rows of a line or more follow each other in
- * memory, the line that two of them share is written with the second: otherwise it would be read before it is written,
- * and what streams would wait for that. (invert of rows of 8997 bytes takes a tenth less.)
+ * within a page of 4 KiB only. There each block of a row begins with fetching what stands a page behind it, of rows
+ * that are read at steps, too (halving 12 megapixels takes 0.85 of the time, pyr_down 0.88), but not where columns are
+ * three or more apart (every fourth takes 1.1 to 1.2); where a work-item reads long runs of memory, or makes of each
+ * row a part of its columns (ops/stages_axes.c, Note [Levels]), of eight pages in turn; where its rows are shorter than
+ * that, what stands below it (ip_fetch_next()). Blocks are short, since fetches in flight are few. The launch says
+ * whether (IP_SLOT_IS_LARGE): programs are the same, and where images are small, the row is one block, and its loop
+ * reads and writes buffers itself. A step of a loop runs often, on small arrays most of the time: what is small is a
+ * row without blocks there, since what a block needs to know of itself takes as long as a short row. invert, threshold
+ * and erosion of 12 megapixels take 0.6 to 0.7 of the time so; rows of 240 bytes took three times as long, and do not
+ * stream. Where rows of a line or more follow each other in memory, the line that two of them share is written with the
+ * second: otherwise it would be read before it is written, and what streams would wait for that. (invert of rows of
+ * 8997 bytes takes a tenth less.)
  *
  * Note [Rows ahead]
  * Where the first stages of a kernel read memory into rows that its last stage computes from, memory would be idle
@@ -65,13 +67,15 @@ static void fetch_reads(ip_emit *e, ip_expr *body, const char *from, const char 
     ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, fetches, NULL, NULL);
     for (int k = 0; k < r.n; k++) {
         const ip_stage *s = r.of[k].load->source;
+        const int columns = ip_columns_read(&r, k);
         const char *times = ip_times_read(&r, k) > 1
                                 ? ip_text(e->ir, " * (%s == %d ? %d : 1)", fetches, FETCH_PAGES, ip_times_read(&r, k))
                                 : "";
         ip_s_add(e->ir, when, IP_S_STORE,
                  ip_text(e->ir, "ip_fetch_next((__global const uchar *)(%s + (long)%s%s), %s%s, %s, (long)%s)",
-                         ip_emit_row_pointer(e, r.of[k].load), ip_text_times(e->ir, from, s->dims[3]), times,
-                         ip_text_times(e->ir, ip_text(e->ir, "(%s - %s)", to, from), ip_pixel_bytes(s)), times, fetches,
+                         ip_emit_row_pointer(e, r.of[k].load), ip_text_times(e->ir, from, s->dims[3] * columns), times,
+                         ip_text_times(e->ir, ip_text(e->ir, "(%s - %s)", to, from), ip_pixel_bytes(s) * columns),
+                         times, fetches,
                          ip_text_times(e->ir, ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
                                        r.of[k].step * (int64_t)ip_dtype(s->dtype)->size_bytes)),
                  NULL, NULL);
@@ -107,8 +111,9 @@ void ip_emit_fetch_at(ip_emit *e, ip_expr *body, const char *at, const char *n)
     for (int k = 0; k < r.n; k++)
         ip_s_add(e->ir, e->block, IP_S_STORE,
                  ip_text(e->ir, "ip_fetch((__global const uchar *)(%s + (long)(%s) * %d), (%s) * %d)",
-                         ip_emit_row_pointer(e, r.of[k].load), at, (int)r.of[k].load->source->dims[3], n,
-                         ip_pixel_bytes(r.of[k].load->source)),
+                         ip_emit_row_pointer(e, r.of[k].load), at,
+                         (int)r.of[k].load->source->dims[3] * ip_columns_read(&r, k), n,
+                         ip_pixel_bytes(r.of[k].load->source) * ip_columns_read(&r, k)),
                  NULL, NULL);
 }
 

@@ -69,15 +69,16 @@ bool ip_fits_pairs(const ip_site *site, ip_expr *part);
  * is read has other channels, a mask. */
 int64_t ip_even_step(const ip_site *site, ip_expr *body);
 
-/* The rows of inputs that a body reads at its own columns (blocks.c): of each input the one that comes last, since the
- * others were read for the row before; or all, where rows of the result are several of the input apart. Fewer columns
- * that stand elsewhere are not foreseen. */
+/* The rows of inputs that a body reads at its own columns, or at short steps along a row (blocks.c): of each input the
+ * one that comes last, since the others were read for the row before; where rows of the result are several of the input
+ * apart, of those that are as many apart the last one. Fewer columns that stand elsewhere are not foreseen. */
 enum { IP_MOST_READS = 6 };
 typedef struct ip_reads {
     int n;
     struct {
         const ip_expr *load;
         int64_t step, row; /* step * y + row is read */
+        int64_t columns;   /* of it for each of the element's own: the step of its columns; 0: no such are read */
         int pieces;        /* how often it is, at columns that arguments tell: many are all over it, as folds' are */
         bool is_beside;    /* it is, beside the element's own column */
     } of[IP_MOST_READS];
@@ -85,6 +86,8 @@ typedef struct ip_reads {
 ip_reads ip_reads_of(const ip_site *site, ip_expr *body);
 /* How many pixels of read number k there are for one. */
 int ip_times_read(const ip_reads *reads, int k);
+/* How many of its pixels stand beneath one, of a row that is read at steps. */
+int ip_columns_read(const ip_reads *reads, int k);
 int ip_pixel_bytes(const ip_stage *stage);
 /* Columns of a block, of so many bytes each: at least a line, since a shorter one could not complete a line that others
  * began. */
