@@ -429,6 +429,29 @@ START_TEST(data_has_no_alpha)
 }
 END_TEST
 
+/* Gray and alpha, 2 x 2, and one pixel for all of them. At 0.5 colours are (c1 a1 + c2 a2) / (a1 + a2). */
+START_TEST(a_picture_of_one_pixel_blends_with_all)
+{
+    static const uint8_t many[] = { 100, 255, 100, 0, 60, 128, 255, 64 }, one[] = { 20, 128 };
+    static const uint8_t wanted[] = { 73, 192, 20, 64, 40, 128, 98, 96 }; /* of alpha halves to even */
+    static const char *const texts[] = { "blend($1, $2, 0.5)", "blend($2, $1, 0.5)", "overlay($1, $2, 0.5)",
+                                         "blend($1, repeat($2, 2, axis=0), 0.5)",
+                                         "blend($1, repeat($2, 2, axis=1), 0.5)" };
+    imgpar_array *in[] = { imgpar_array_from_data(ctx, IMGPAR_U8, 3, (int64_t[]){ 2, 2, 2 }, many),
+                           imgpar_array_from_data(ctx, IMGPAR_U8, 3, (int64_t[]){ 1, 1, 2 }, one) };
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+        uint8_t got[sizeof wanted];
+        imgpar_array *a = imgpar_apply(ctx, texts[k], in, 2);
+        ck_assert_msg(imgpar_array_read(a, got, sizeof got) == IMGPAR_OK, "%s: %s", texts[k], imgpar_array_message(a));
+        for (size_t i = 0; i < sizeof got; i++)
+            ck_assert_msg(got[i] == wanted[i], "%s: element %zu is %d, not %d", texts[k], i, got[i], wanted[i]);
+        imgpar_array_release(a);
+    }
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+}
+END_TEST
+
 static Suite *alpha_suite(void)
 {
     Suite *s = suite_create("alpha");
@@ -444,11 +467,13 @@ static Suite *alpha_suite(void)
     tcase_add_test(t, alpha_above_white_makes_no_colour_brighter);
     tcase_add_test(t, a_yellow_sprite_has_no_dark_fringe);
     tcase_add_test(t, data_has_no_alpha);
+    tcase_add_test(t, a_picture_of_one_pixel_blends_with_all);
     tcase_add_checked_fixture(d, set_up_device, tear_down);
     tcase_set_timeout(d, 300);
     tcase_add_test(d, plain_means_of_bytes_are_exact_quotients);
     tcase_add_test(d, alpha_above_white_makes_no_colour_brighter);
     tcase_add_test(d, a_yellow_sprite_has_no_dark_fringe);
+    tcase_add_test(d, a_picture_of_one_pixel_blends_with_all);
     suite_add_tcase(s, t);
     suite_add_tcase(s, d);
     return s;

@@ -597,6 +597,8 @@ static const text_case arrays[] = {
     { "dot($1, $1 + 0, axis=0)", "[17 29 45]" },
     { "reduce($1, 0, (p, q) -> max(p, q))", "6" },
     /* iterate */
+    { "cast(histogram($1 - 4, bins=2, lo=-3, hi=0), i32)", "[2 2]" },
+    { "circle($1, radius=1, cx=0, cy=0)", "[255 255 0; 255 0 0]" },
     { "iterate($1, 2, _ * 2)", "[4 8 12; 16 20 24]" },
     { "iterate($1, 0, _ * 2)", "[1 2 3; 4 5 6]" },
     { "iterate($1, 100, _ + 1)", "[101 102 103; 104 105 106]" },

@@ -247,6 +247,8 @@ static const struct {
     { "resize", NULL, "resize: width or height or scale is needed" },
     { "linear", "a=[1 2]", "linear: a has 2 numbers for 3 channels" },
     { "histogram", "lo=3, hi=3", "histogram: lo=3 is not below hi=3" },
+    { "histogram", "hi=0", "histogram: lo=0 by default is not below hi=0" },
+    { "histogram", "lo=300", "histogram: lo=300 is not below hi=255 by default" },
     { "resize", "width=0, height=0", "resize: width or height or scale is needed" },
     { "blur", "border=zero, cval=3", "blur: border=zero takes no cval; write border=constant" },
     { "convsep", "column=[1], row=[1], scale=0", "convsep: scale must not be 0" },

@@ -492,6 +492,8 @@ START_TEST(moments_of_equal_elements_are_no_numbers)
         "isnan(nanmean(zeros([3]) / 0))",
         "rms(full([3, 5], 1e30)) == cast(1e30, f32)",
         "trace(numbers([1 2; 3 4]), 1) == 2",
+        "trace(zeros([0 0 3])) == 0",
+        "sum(tril(zeros([0 3]))) == 0",
     };
     picture a = picture_new(IMGPAR_U8, 1, 1, 1);
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)

@@ -218,7 +218,7 @@ static void write_word(dump *d, const char *choices, int index)
     ip_str_append_n(&d->out, choices, strcspn(choices, "|"));
 }
 
-/* The default as a number, to leave out what is not said. */
+/* Whether a parameter has its default, to leave out what is not said. NaN stands for auto, which no number is. */
 static bool is_default(const imgpar_op_param *facts, const ip_param *p)
 {
     if (!facts->default_text || p->input >= 0 || p->numbers) return false;
@@ -231,7 +231,8 @@ static bool is_default(const imgpar_op_param *facts, const ip_param *p)
         size_t n = strcspn(word, "|");
         return strlen(facts->default_text) == n && memcmp(word, facts->default_text, n) == 0;
     }
-    return isnan(p->number) || ip_parse_number(facts->default_text, NULL) == p->number;
+    if (isnan(p->number)) return true;
+    return strcmp(facts->default_text, "auto") != 0 && ip_parse_number(facts->default_text, NULL) == p->number;
 }
 
 static void write_param(dump *d, const imgpar_array *a, int k, int depth)

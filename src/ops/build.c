@@ -368,7 +368,7 @@ imgpar_array *ip_build_coordinate(imgpar_context *ctx, int dim, const ip_type *s
     int64_t dims[4];
     ip_type_dims(&type, dims);
     node->params[0].number = dim;
-    node->range = (ip_range){ 0, (double)(dims[dim] - 1) };
+    node->range = (ip_range){ 0, fmax((double)(dims[dim] - 1), 0) };
     return complete(node);
 }
 

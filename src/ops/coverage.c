@@ -399,16 +399,25 @@ static ip_stage *weighed_by_alpha(ip_lower *l)
 /* ---- two pictures
  * ------------------------------------------------------------------------------------------------- */
 
+/* Alpha of input k, which may be one row, one column or one pixel for all. */
+static ip_expr *alpha_in(ip_lower *l, int k, imgpar_dtype f)
+{
+    ip_expr *index[4];
+    ip_lower_place(l, k, index);
+    index[C] = ip_lower_i32(l, l->in[k]->dims[C] - 1);
+    return as_float(l, f, ip_x_load(l->ir, l->in[k], index, IP_BORDER_NONE, NULL));
+}
+
 ip_expr *ip_lower_blended(ip_lower *l, ip_expr *plain, ip_expr *const shares[2])
 {
     imgpar_dtype f = shares[0]->dtype;
     ip_expr *sum = NULL, *weights = NULL, *are_opaque = NULL;
     for (int k = 0; k < 2; k++) {
         double full = ip_alpha_full(l->node->inputs[k]);
-        ip_expr *alpha = as_float(l, f, element(l, l->in[k], l->dims, l->dims[C] - 1));
+        ip_expr *alpha = alpha_in(l, k, f);
         ip_expr *weight = binary(l, IP_X_MUL, shares[k], alpha),
                 *is_opaque = binary(l, IP_X_LE, number(l, f, full), alpha);
-        ip_expr *product = binary(l, IP_X_MUL, weight, as_float(l, f, element(l, l->in[k], l->dims, OWN)));
+        ip_expr *product = binary(l, IP_X_MUL, weight, as_float(l, f, ip_lower_in(l, k)));
         sum = sum ? binary(l, IP_X_ADD, sum, product) : product;
         weights = weights ? binary(l, IP_X_ADD, weights, weight) : weight;
         are_opaque = are_opaque ? binary(l, IP_X_AND, are_opaque, is_opaque) : is_opaque;

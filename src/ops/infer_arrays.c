@@ -8,6 +8,8 @@
 
 #include "base/dtype.h"
 
+#include <math.h>
+
 /* Axis k of a shape of n leading axes, counted from their end; 1 beyond them. */
 static int64_t leading(const ip_type *type, int k)
 {
@@ -77,7 +79,7 @@ imgpar_status ip_infer_sort(imgpar_array *node, ip_error *err)
     if (node->op->variant == 0) return IMGPAR_OK;
     node->type.dtype = IMGPAR_I32;
     node->type.space = IMGPAR_SPACE_DATA;
-    node->range = (ip_range){ 0, (double)(a->shape[axis] - 1) };
+    node->range = (ip_range){ 0, fmax((double)(a->shape[axis] - 1), 0) };
     return IMGPAR_OK;
 }
 

@@ -6,6 +6,8 @@
 #include "ops/infer.h"
 
 #include "base/dtype.h"
+#include "ops/bins.h"
+#include "ops/check.h"
 #include "ops/complex.h"
 #include "ops/white.h"
 
@@ -436,10 +438,26 @@ imgpar_status ip_infer_at(imgpar_array *node, ip_error *err)
 
 /* ---- measures -------------------------------------------------------------------------------- */
 
+void ip_histogram_edges(const imgpar_array *node, double *lo, double *hi)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    const ip_dtype_facts *facts = ip_dtype(a->dtype);
+    *lo = ip_param_number(node, "lo");
+    *hi = ip_param_number(node, "hi");
+    if (isnan(*lo)) *lo = facts->is_float || a->white > 0 ? 0 : facts->minimum;
+    if (isnan(*hi)) *hi = a->white > 0 ? a->white : facts->is_float ? 1 : facts->maximum;
+}
+
+/* The row's rule holds for edges that are given; here it does for those that the input tells, too. */
 imgpar_status ip_infer_histogram(imgpar_array *node, ip_error *err)
 {
     int64_t dims[4];
-    (void)err;
+    double lo, hi;
+    ip_histogram_edges(node, &lo, &hi);
+    if (!(lo < hi))
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: lo=%g%s is not below hi=%g%s", ip_op_label(node->op), lo,
+                       isnan(ip_param_number(node, "lo")) ? " by default" : "", hi,
+                       isnan(ip_param_number(node, "hi")) ? " by default" : "");
     ip_type_dims(&node->inputs[0]->type, dims);
     node->type = (ip_type){ .dtype = IMGPAR_U32,
                             .space = IMGPAR_SPACE_DATA,

@@ -131,10 +131,8 @@ ip_expr *ip_histogram_bin(ip_lower *l)
 {
     ip_expr *x = element(l);
     const ip_dtype_facts *facts = ip_dtype(l->in[0]->dtype);
-    bins b = { ip_param_number(l->node, "lo"), ip_param_number(l->node, "hi"), (int)ip_param_number(l->node, "bins") };
-    const double white = l->node->inputs[0]->type.white;
-    if (isnan(b.lo)) b.lo = facts->is_float || white > 0 ? 0 : facts->minimum;
-    if (isnan(b.hi)) b.hi = white > 0 ? white : facts->is_float ? 1 : facts->maximum;
+    bins b = { .n = (int)ip_param_number(l->node, "bins") };
+    ip_histogram_edges(l->node, &b.lo, &b.hi);
     bool integers = !facts->is_float && facts->size_bytes <= 4 && b.lo == rint(b.lo) && b.hi == rint(b.hi) &&
                     fabs(b.lo) < 0x1p32 && fabs(b.hi) <= 0x1p32;
     return integers ? bin_of_integer(l, x, &b) : bin_of_float(l, x, &b);
