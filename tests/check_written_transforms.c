@@ -70,7 +70,7 @@ static picture transformed(const picture *p, int axis, bool inverse)
 }
 
 static const imgpar_dtype dtypes[] = { IMGPAR_U8, IMGPAR_F32, IMGPAR_F64 };
-static const int64_t sides[][2] = { { 6, 35 }, { 11, 13 }, { 1, 7 }, { 2, 1 }, { 16, 64 } };
+static const int64_t sides[][2] = { { 6, 35 }, { 11, 13 }, { 1, 7 }, { 2, 1 }, { 16, 64 }, { 2, 1009 } };
 enum { N_DTYPES = sizeof dtypes / sizeof *dtypes, N_SIDES = sizeof sides / sizeof *sides };
 
 START_TEST(cosine_transforms_along_an_axis) /* _i: the dtype, and the sides */
