@@ -75,11 +75,15 @@ END_TEST
 
 enum { PIECES_H = 430, PIECES_W = 1250 }; /* RGB: four pieces, gray one */
 
-/* Noise, what changes slowly, one value, a piece of noise again and again, and noise above that. */
-enum { N_CONTENTS = 5 };
+/* Noise, what changes slowly, one value, a piece of noise again and again, noise above that, and waves. */
+enum { N_CONTENTS = 6 };
 static uint8_t content(int kind, size_t k, const uint8_t *noise)
 {
     switch (kind) {
+    case 5: {
+        const double c = (double)(k % 3), x = (double)(k / 3 % PIECES_W), y = (double)(k / 3 / PIECES_W);
+        return (uint8_t)lrint(128 + 60 * sin(x / 40 + c) + 50 * cos(y * 0.3 + x / 7));
+    }
     case 4: return k < 150000 ? noise[k] : noise[k % 4001];
     case 0: return noise[k];
     case 1: return (uint8_t)(128 + 100 * sin((double)k / 3000) + noise[k] % 3);
@@ -146,7 +150,7 @@ static size_t size_by_libpng(uint8_t *bytes, png_uint_32 h, png_uint_32 w)
 /* Of what repeats from piece to piece a little more: the first one has nothing to repeat. */
 START_TEST(png_is_no_larger_than_libpng_makes_it)
 {
-    static const double most_of_libpng[N_CONTENTS] = { 1.002, 1.002, 1.002, 1.1, 1.05 };
+    static const double most_of_libpng[N_CONTENTS] = { 1.002, 1.002, 1.002, 1.1, 1.05, 1 };
     uint8_t *bytes = contents(_i, PIECES_H * PIECES_W * 3);
     ip_pixels p = pixels_3d(IMGPAR_U8, PIECES_H, PIECES_W, 3, bytes);
     blob b = encode(&p, IP_FORMAT_PNG, NULL);

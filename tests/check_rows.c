@@ -160,6 +160,23 @@ START_TEST(rows_are_those_of_the_whole_sound_or_damaged)
 }
 END_TEST
 
+/* The last row may be whole and what ends the stream behind it wrong. */
+START_TEST(rows_are_those_of_the_whole_whose_end_is_damaged)
+{
+    enum { N_END = 64 };
+    blob b = blob_of(_i);
+    char what[96];
+    for (size_t at = b.n - N_END; at < b.n; at++)
+        for (int bit = 0; bit < 8; bit += 3) {
+            snprintf(what, sizeof what, "%s of %zu bytes, byte %zu, bit %d", encoded[_i].format, b.n, at, bit);
+            b.bytes[at] ^= (unsigned char)(1 << bit);
+            compare_all(&b, what);
+            b.bytes[at] ^= (unsigned char)(1 << bit);
+        }
+    blob_free(&b);
+}
+END_TEST
+
 static void write_file(const char *path, const blob *b)
 {
     FILE *f = fopen(path, "wb");
@@ -267,6 +284,7 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, rows_are_those_of_the_whole_sound_or_damaged, 0, N(encoded));
+    tcase_add_loop_test(tc, rows_are_those_of_the_whole_whose_end_is_damaged, 0, N(encoded));
     tcase_add_loop_test(tc, rows_of_a_file_come_behind_its_first_bytes, 0, N(encoded));
     tcase_add_loop_test(tc, a_file_that_changes_meanwhile_is_refused, 0, N(encoded));
     tcase_add_loop_test(tc, every_failure_of_a_reader_is_told, 0, 2 * N(encoded));

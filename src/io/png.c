@@ -320,9 +320,11 @@ static imgpar_status next_row(void *state, void *dst, ip_error *err)
 {
     reader *r = state;
     r->to = dst;
+    const png_uint_32 y = png_get_current_row_number(r->png);
     imgpar_status st = r->is_over ? IMGPAR_OK : ip_source_poll(r->s, 0, err);
     if (!st && !r->is_over) st = step(r, read_row, err);
-    if (r->is_over) memset(dst, 0, r->row_bytes);
+    /* Damage behind the last row is found while that is read: it is there nevertheless. */
+    if (r->is_over && png_get_current_row_number(r->png) == y) memset(dst, 0, r->row_bytes);
     if (r->is_bool) read_as_bool(r, dst, r->row_bytes);
     return st;
 }

@@ -73,32 +73,36 @@ VECTORS static uint64_t weight(const uint8_t *bytes, size_t n)
     return sum;
 }
 
-static void apply(int filter, const uint8_t *row, const uint8_t *above, size_t n, size_t pixel, uint8_t *out)
+static void apply(int filter, const ip_png_row *r, uint8_t *out)
 {
     switch (filter) {
-    case SUB: sub(row, n, pixel, out); break;
-    case UP: up(row, above, n, out); break;
-    case AVERAGE: average(row, above, n, pixel, out); break;
-    case PAETH: nearest(row, above, n, pixel, out); break;
-    default: memcpy(out, row, n); break;
+    case SUB: sub(r->row, r->n, r->pixel, out); break;
+    case UP: up(r->row, r->above, r->n, out); break;
+    case AVERAGE: average(r->row, r->above, r->n, r->pixel, out); break;
+    case PAETH: nearest(r->row, r->above, r->n, r->pixel, out); break;
+    default: memcpy(out, r->row, r->n); break;
     }
 }
 
-void ip_png_filter(const unsigned char *row, const unsigned char *above, size_t n, size_t pixel, unsigned char *out,
-                   unsigned char *scratch)
+static int filter_of_least_sum(const ip_png_row *r, uint8_t *scratch)
 {
     int best = NONE;
-    uint64_t least = weight(row, n);
+    uint64_t least = weight(r->row, r->n);
     for (int filter = SUB; filter < IP_PNG_N_FILTERS; filter++) {
-        apply(filter, row, above, n, pixel, scratch);
-        const uint64_t sum = weight(scratch, n);
+        apply(filter, r, scratch);
+        const uint64_t sum = weight(scratch, r->n);
         if (sum >= least) continue;
         least = sum;
         best = filter;
-        memcpy(out + 1, scratch, n);
     }
-    out[0] = (unsigned char)best;
-    if (best == NONE) memcpy(out + 1, row, n);
+    return best;
+}
+
+void ip_png_filter(int filter, const ip_png_row *row, unsigned char *out, unsigned char *scratch)
+{
+    const int chosen = filter == IP_PNG_LEAST_SUM ? filter_of_least_sum(row, scratch) : filter;
+    out[0] = (unsigned char)chosen;
+    apply(chosen, row, out + 1);
 }
 
 /* ---- back ------------------------------------------------------------------------------------------- */
