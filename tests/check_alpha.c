@@ -16,6 +16,7 @@
 #include <string.h>
 
 enum { H = 13, W = 17, FULL = 255 };
+#define N(table) ((int)(sizeof(table) / sizeof *(table)))
 
 static imgpar_context *ctx;
 
@@ -452,6 +453,44 @@ START_TEST(a_picture_of_one_pixel_blends_with_all)
 }
 END_TEST
 
+/* What is known of numbers that are computed, and is not of the same ones in memory, changes no byte of a weighted sum;
+ * alpha is above white in places. */
+START_TEST(computed_floats_are_weighed_as_those_in_memory)
+{
+    static const char *const computed[] = { "abs($1)", "min($1, 0.5)", "clamp($1, -2, 2) / 7" };
+    static const char *const weighed[] = {
+        "blur($1, 1.2)", "blur($1, 9)",      "boxblur($1, 5)", "unsharp($1, 1)", "convolve($1, [1 2 1; 2 4 2; 1 2 1])",
+        "dog($1)",       "resize($1, 9, 20)"
+    };
+    for (int channels = 3; channels <= 4; channels++) {
+        const int64_t shape[] = { H, W, channels };
+        float numbers[H * W * 4], computed_values[H * W * 4], values[2][20 * W * 4];
+        for (int k = 0; k < N(numbers); k++)
+            numbers[k] = (float)(k * 7919 % 1000) / 400 - 0.6f;
+        imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_F32, 3, shape, numbers);
+        for (int k = 0; k < N(computed) * N(weighed); k++) {
+            imgpar_array *lazy = imgpar_apply(ctx, computed[k / N(weighed)], &a, 1), *stored;
+            imgpar_info info = { .struct_size = sizeof info };
+            ck_assert_int_eq(imgpar_array_read(lazy, computed_values, sizeof *numbers * H * W * (size_t)channels),
+                             IMGPAR_OK);
+            stored = imgpar_array_from_data(ctx, IMGPAR_F32, 3, shape, computed_values);
+            for (int way = 0; way < 2; way++) {
+                imgpar_array *x = imgpar_apply(ctx, weighed[k % N(weighed)], way ? &stored : &lazy, 1);
+                ck_assert_int_eq(imgpar_array_info(x, &info), IMGPAR_OK);
+                ck_assert_msg(imgpar_array_read(x, values[way], info.size_bytes) == IMGPAR_OK, "%s",
+                              imgpar_array_message(x));
+                imgpar_array_release(x);
+            }
+            ck_assert_msg(memcmp(values[0], values[1], info.size_bytes) == 0, "%s of %s, %d channels",
+                          weighed[k % N(weighed)], computed[k / N(weighed)], channels);
+            imgpar_array_release(lazy);
+            imgpar_array_release(stored);
+        }
+        imgpar_array_release(a);
+    }
+}
+END_TEST
+
 static Suite *alpha_suite(void)
 {
     Suite *s = suite_create("alpha");
@@ -467,6 +506,7 @@ static Suite *alpha_suite(void)
     tcase_add_test(t, alpha_above_white_makes_no_colour_brighter);
     tcase_add_test(t, a_yellow_sprite_has_no_dark_fringe);
     tcase_add_test(t, data_has_no_alpha);
+    tcase_add_test(t, computed_floats_are_weighed_as_those_in_memory);
     tcase_add_test(t, a_picture_of_one_pixel_blends_with_all);
     tcase_add_checked_fixture(d, set_up_device, tear_down);
     tcase_set_timeout(d, 300);

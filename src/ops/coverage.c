@@ -304,16 +304,6 @@ ip_stage *ip_coverage_whole(ip_lower *l, int64_t count)
     return ip_lower_stage_sized(l, in->dims, IMGPAR_U16, product, "colours times alpha");
 }
 
-/* Whether the passes over colours times alpha give opaque pixels what the row gives, to the bit: then it is made of the
- * same values in the same order. Sums of pairs stand for those of values where a range is known (ops/weighted.c, Note
- * [Pairs]). */
-static bool sums_are_means(const ip_lower *l, const ip_coverage *coverage)
-{
-    const ip_stage *in = l->in[0];
-    bool is_finite = fabs(in->lo) < 0x1p40 && fabs(in->hi) < 0x1p40, is_unknown = isinf(in->lo) && isinf(in->hi);
-    return !coverage->plain_differs && (!ip_dtype(in->dtype)->is_float || is_finite || is_unknown);
-}
-
 /* What sums of colours are multiplied by; 0 where nothing covers. */
 static ip_expr *inverse_of(ip_lower *l, const ip_coverage *coverage, ip_expr *alpha)
 {
@@ -392,7 +382,7 @@ static ip_stage *weighed_by_alpha(ip_lower *l)
     ip_stage *sums = l->node->op->lower(&passes);
     if (!sums || sums == l->in[0]) return sums;
     if (coverage.is_whole) return whole_quotients(l, &coverage, sums);
-    ip_stage *plain = sums_are_means(l, &coverage) ? sums : l->node->op->lower(l);
+    ip_stage *plain = coverage.plain_differs ? l->node->op->lower(l) : sums;
     return plain ? quotients(l, &coverage, sums, plain) : NULL;
 }
 

@@ -42,9 +42,11 @@ static bool is_sum_of_whole(const ip_weighted *p) { return !is_float(p->dtype) &
 
 /*
  * Note [Pairs]
- * In a symmetric line of weights the two elements that share a weight are added before they are weighted: integers
- * exactly, so that half of the conversions and products are saved. Only where no sum can leave the float's range. Of
- * whole weights that are arguments all products are of pairs: the middle element is added to itself.
+ * In a symmetric line of weights the two elements that share a weight are added before they are weighted, if the input
+ * has integers: exactly, so that half of the conversions and products are saved. Floats are an fma() chain each, which
+ * takes as many operations; were they paired wherever the range of what computed them keeps sums in the float's, a
+ * blurred array would have other bytes than what is read back from a file of it. Of whole weights that are arguments
+ * all products are of pairs: the middle element is added to itself.
  */
 static bool in_pairs(const ip_weighted *p)
 {
@@ -54,8 +56,8 @@ static bool in_pairs(const ip_weighted *p)
         lo = fmin(lo, p->cval->lo);
         hi = fmax(hi, p->cval->hi);
     }
-    return p->weights.symmetric && is_line && (is_float(p->dtype) || p->weights.are_arguments) && fabs(lo) < 0x1p100 &&
-           fabs(hi) < 0x1p100;
+    return p->weights.symmetric && is_line && !is_float(p->l->node->inputs[0]->type.dtype) &&
+           (is_float(p->dtype) || p->weights.are_arguments) && fabs(lo) < 0x1p100 && fabs(hi) < 0x1p100;
 }
 
 /* The element under a tap plus the one under its mirror image. */
