@@ -21,8 +21,10 @@ static inline int sc_item(__global const int *P)
 
 #if IP_CPU
 #define SC_APART IP_APART
+#define SC_RESTRICT restrict
 #else
 #define SC_APART static inline
+#define SC_RESTRICT /* compilers make marks of it where a function is inlined, which not every device knows */
 #endif
 
 #ifdef SC_COUNTS
@@ -38,8 +40,8 @@ static inline int sc_item(__global const int *P)
 #endif
 
 /* What rows [r0, r1) of a table get of a block's values; a row is an element. */
-SC_APART void sc_elements(__global const int *restrict index, long n, __global const SC_T *restrict values, int one,
-                          __global SC_TABLE *restrict t, int r0, int r1)
+SC_APART void sc_elements(__global const int *SC_RESTRICT index, long n, __global const SC_T *SC_RESTRICT values,
+                          int one, __global SC_TABLE *SC_RESTRICT t, int r0, int r1)
 {
     for (long k = 0; k < n; k++) {
         const int row = index[k];
@@ -47,8 +49,8 @@ SC_APART void sc_elements(__global const int *restrict index, long n, __global c
     }
 }
 
-SC_APART void sc_rows(__global const int *restrict index, long n, __global const SC_T *restrict values, int one,
-                      int width, __global SC_TABLE *restrict t, int r0, int r1)
+SC_APART void sc_rows(__global const int *SC_RESTRICT index, long n, __global const SC_T *SC_RESTRICT values,
+                      int one, int width, __global SC_TABLE *SC_RESTRICT t, int r0, int r1)
 {
     for (long k = 0; k < n; k++) {
         const int row = index[k];
@@ -89,9 +91,9 @@ __kernel void sc_add(__global const int *restrict index, __global const SC_T *re
 }
 
 /* Elements [from, to) of the result, of blocks of m elements each. */
-SC_APART void sc_join(__global const SC_T *restrict base, __global const SC_T *restrict values,
-                      __global const SC_TABLE *restrict tables, __global SC_T *restrict result, long from, long to,
-                      long m, int blocks, int has_base)
+SC_APART void sc_join(__global const SC_T *SC_RESTRICT base, __global const SC_T *SC_RESTRICT values,
+                      __global const SC_TABLE *SC_RESTRICT tables, __global SC_T *SC_RESTRICT result, long from,
+                      long to, long m, int blocks, int has_base)
 {
     for (long j = from; j < to; j++) {
         SC_T sum = has_base ? base[j] : SC_NOTHING;
