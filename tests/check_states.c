@@ -332,6 +332,16 @@ START_TEST(what_must_be_equal_is_equal)
           "(a, n) = iterate(($1, 0), 60, (a, n) -> (a * 1.5, n + 1), until=(a, n) -> a > 2)\nn" },
         { "r = iterate(zip(a=$1, n=0), 200, s -> zip(a=blur(s.a, 1), n=s.n + 1))\nr.a + r.n",
           "iterate($1, 200, blur(_, 1)) + 200" },
+        /* elements are not made what the function gives */
+        { "scan($1, 0, (p, q) -> q > 0.6, axis=1)", "$1 > 0.6" },
+        { "scan($1, 0, (p, q) -> cast(floor(q * 10), i32), axis=0)", "cast(floor($1 * 10), i32)" },
+        { "scan($2, 0, (p, q) -> cast(q % 200, u8), axis=1, reverse=true)", "cast($2 % 200, u8)" },
+        { "scan($1, 0, (p, q) -> cast(q, f32), axis=1) * 0 + cast(scan($1, 0, (p, q) -> cast(q * 3 - q * 2, f32)), "
+          "f64)",
+          "cast(cast($1, f32), f64)" },
+        { "cast(reduce($1, 0, (p, q) -> p + cast(q > 0.6, i32), axis=1), f64)",
+          "cast(sum(cast($1 > 0.6, i32), axis=1), f64)" },
+        { "reduce($1, 0, (p, q) -> p || q > 0.99)", "maxval($1) > 0.99" },
         { "iterate(zip(p=1, q=1), 10, zip(p=_.q, q=_.p + _.q)).q", "144 * ones([1], dtype=i32)" },
         { "p = zip(a=$1, b=$2)\nq = zip(b=$2 + 1, a=$1 * 2)\n($1 > 0.5 ? p : q).b", "$1 > 0.5 ? $2 : $2 + 1" },
         { "p = zip(a=$1, b=$2)\nsum(($1 > 0.5 ? p : p), axis=-1)", "sum(zip($1, $2), axis=-1)" },

@@ -341,15 +341,61 @@ static bool fold_function(ip_eval *ev, const ip_node *call, ip_val *a, double in
     }
 }
 
-static bool scan_build(ip_eval *ev, const ip_node *call, ip_val *a, double init, const ip_val *fn,
-                       const ip_scan_options *options, ip_val *out)
+/* Whether a value may be another one as an element of dtype `to`. What operators would do to an integer beside a float
+ * is no loss here. */
+static bool loses_values(imgpar_dtype from, imgpar_dtype to)
 {
+    const ip_dtype_facts *a = ip_dtype(from), *b = ip_dtype(to);
+    if (from == to || ip_dtype_is_complex(from) || ip_dtype_is_complex(to)) return false;
+    if (b->is_float) return a->is_float && b->size_bytes < a->size_bytes;
+    return a->is_float || to == IMGPAR_BOOL || a->minimum < b->minimum || a->maximum > b->maximum;
+}
+
+/* Whether elements must not be cast to what the function f gives: it is told each as it is, unless it joins them in any
+ * order, and so has no other arguments than what it gives. */
+static bool takes_elements_as_they_are(const ip_val *a, double init, const ip_fold_function *f, bool associative)
+{
+    const imgpar_array *p = f->p.u.array;
+    return !associative && loses_values(a->u.array->type.dtype, p->type.dtype) &&
+           !ip_folds_in_any_order(p, f->q.u.array, f->body.u.array, init);
+}
+
+/* The fold as one with a tuple of states, of one: then elements keep their dtype. Gives that state's result. */
+static bool as_one_state(ip_eval *ev, const ip_states_call *c, const ip_scan_options *scan, const ip_reducing *reducing,
+                         ip_val *out)
+{
+    ip_val init = ip_val_tuple(1), results;
+    if (init.kind == IP_V_NONE) return ip_eval_fail_memory(ev);
+    init.u.tuple->items[0] = ip_val_copy(c->init);
+    const ip_states_call states = { .call = c->call, .a = c->a, .init = &init, .fn = c->fn };
+    const bool ok =
+        scan ? ip_states_scan(ev, &states, scan, &results) : ip_states_reduce(ev, &states, reducing, &results);
+    ip_val_free(&init);
+    if (!ok) return false;
+    *out = ip_val_copy(&results.u.tuple->items[0]);
+    ip_val_free(&results);
+    return true;
+}
+
+static bool scan_build(ip_eval *ev, const ip_states_call *c, const ip_scan_options *options, ip_val *out)
+{
+    const double init = c->init->number;
     ip_fold_function f;
-    if (!fold_function(ev, call, a, init, fn, &f)) return false;
-    bool ok = ip_call_result(
-        ev, call->offset,
-        ip_build_scan_fold(ev->ctx, a->u.array, init, options, f.p.u.array, f.q.u.array, f.body.u.array), out);
+    ip_val elements = ip_val_copy(c->a);
+    bool ok = fold_function(ev, c->call, &elements, init, c->fn, &f);
+    if (!ok) {
+        ip_val_free(&elements);
+        return false;
+    }
+    if (takes_elements_as_they_are(c->a, init, &f, options->associative))
+        ok = as_one_state(ev, c, options, NULL, out);
+    else
+        ok = ip_call_result(
+            ev, c->call->offset,
+            ip_build_scan_fold(ev->ctx, elements.u.array, init, options, f.p.u.array, f.q.u.array, f.body.u.array),
+            out);
     fold_function_free(&f);
+    ip_val_free(&elements);
     return ok;
 }
 
@@ -400,25 +446,28 @@ static bool reduce_options_of(ip_eval *ev, const ip_node *const *slots, const ip
 }
 
 /* reduce(a, init, (p, q) -> expr). */
-static bool reduce_build(ip_eval *ev, const ip_node *call, const ip_val *a, const ip_reducing *options, double init,
-                         const ip_val *fn, ip_val *out)
+static bool reduce_build(ip_eval *ev, const ip_states_call *c, const ip_reducing *options, ip_val *out)
 {
+    const ip_node *call = c->call;
+    const double init = c->init->number;
     ip_fold_function f;
-    ip_val elements = ip_val_copy(a);
+    ip_val elements = ip_val_copy(c->a);
     *out = (ip_val){ .kind = IP_V_NONE };
-    bool ok = fold_function(ev, call, &elements, init, fn, &f);
+    bool ok = fold_function(ev, call, &elements, init, c->fn, &f);
     if (!ok) {
         ip_val_free(&elements);
         return false;
     }
     imgpar_array *p = f.p.u.array, *q = f.q.u.array, *body = f.body.u.array;
-    if (!options->associative && !ip_folds_in_any_order(p, q, body, init)) {
+    if (takes_elements_as_they_are(c->a, init, &f, options->associative)) {
+        ok = as_one_state(ev, c, NULL, options, out);
+    } else if (!options->associative && !ip_folds_in_any_order(p, q, body, init)) {
         unsigned all = (1u << elements.u.array->type.rank) - 1;
         ok = ip_reduce_in_order(ev, call, &elements, options->has_axes ? options->axes : all, options->keepdims, init,
                                 &f);
         if (ok) *out = ip_val_copy(&elements);
     } else if (options->has_axes) {
-        ok = ip_reduce_axes(ev, call, a, options->axes, options->keepdims, init, fn, out);
+        ok = ip_reduce_axes(ev, call, c->a, options->axes, options->keepdims, init, c->fn, out);
     } else {
         imgpar_array *folded = ip_build_fold(ev->ctx, elements.u.array, init, p, q, body, options->associative);
         ok = ip_call_result(ev, call->offset, folded, out);
@@ -450,8 +499,8 @@ static bool fold(ip_eval *ev, const ip_node *call, bool is_scan, ip_val *out)
         ok = ip_eval_fail(ev, slots[2]->offset, "%s: a function such as (p, q) -> p + q is expected, not %s", form,
                           ip_val_kind_text(&fn));
     if (ok && !is_scan) ok = reduce_options_of(ev, slots, has_states ? first_array(&a) : &a, &reducing);
+    const ip_states_call states = { .call = call, .a = &a, .init = &init, .fn = &fn };
     if (ok && has_states) {
-        const ip_states_call states = { .call = call, .a = &a, .init = &init, .fn = &fn };
         ok = is_scan ? ip_states_scan(ev, &states, &options, out) : ip_states_reduce(ev, &states, &reducing, out);
     } else if (ok && ev->checking) {
         ip_val pq[2] = { ip_val_unknown(IP_V_ARRAY), ip_val_unknown(IP_V_ARRAY) }, body;
@@ -459,9 +508,9 @@ static bool fold(ip_eval *ev, const ip_node *call, bool is_scan, ip_val *out)
         if (ok && !may_have_states) ip_val_free(&body);
         *out = ok ? ip_val_unknown(may_have_states ? IP_V_ANY : IP_V_ARRAY) : *out;
     } else if (ok && is_scan) {
-        ok = scan_build(ev, call, &a, init.number, &fn, &options, out);
+        ok = scan_build(ev, &states, &options, out);
     } else if (ok) {
-        ok = reduce_build(ev, call, &a, &reducing, init.number, &fn, out);
+        ok = reduce_build(ev, &states, &reducing, out);
     }
     ip_val_free(&a);
     ip_val_free(&init);
