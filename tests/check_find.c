@@ -345,6 +345,46 @@ START_TEST(floats_are_added_in_the_order_that_the_formula_tells)
 }
 END_TEST
 
+/* One integer for all: onto few elements and many, in one block and in several, with indices beyond; it wraps in 64
+ * bits. */
+START_TEST(one_integer_is_added_as_often_as_its_index_stands)
+{
+    enum { N = 40000, MOST = 3001 };
+    static const struct {
+        const char *base, *value;
+        int m;
+        uint64_t number;
+    } cases[] = {
+        { "zeros([5], dtype=i64)", "cast([-3], i64)", 5, (uint64_t)-3 },
+        { "zeros([3001], dtype=i64)", "cast([-3], i64)", MOST, (uint64_t)-3 },
+        { "zeros([3001], dtype=u64)", "cast([7], u64) * cast(1000000007, u64) * cast(1000000009, u64)", MOST,
+          7ull * 1000000007 * 1000000009 },
+    };
+    static int32_t at[N];
+    static uint64_t want[MOST], got[MOST];
+    for (int k = 0; k < N; k++)
+        at[k] = (int32_t)((k * 7919LL + k / 64) % (cases[_i].m + 2)) - 1; /* the first and the last lie beyond */
+    memset(want, 0, sizeof want);
+    for (int k = 0; k < N; k++)
+        if (at[k] >= 0 && at[k] < cases[_i].m) want[at[k]] += cases[_i].number;
+    imgpar_array *in[] = { of(cases[_i].base, NULL, 0),
+                           imgpar_array_from_data(ctx, IMGPAR_I32, 1, (int64_t[]){ N }, at),
+                           of(cases[_i].value, NULL, 0) };
+    for (int is_ref = 0; is_ref < 2; is_ref++) {
+        ck_assert_int_eq(imgpar_context_set(ctx, "schedule", is_ref ? "ref" : "auto"), IMGPAR_OK);
+        imgpar_array *sum = imgpar_scatter_add(in[0], in[1], in[2]);
+        const size_t bytes = (size_t)cases[_i].m * sizeof *got;
+        memset(got, 0, sizeof got);
+        ck_assert_msg(imgpar_array_read(sum, got, bytes) == IMGPAR_OK, "%s", imgpar_array_message(sum));
+        ck_assert_msg(memcmp(got, want, bytes) == 0, "%s, ref %d: %lld, not %lld", cases[_i].base, is_ref,
+                      (long long)got[0], (long long)want[0]);
+        imgpar_array_release(sum);
+    }
+    for (int k = 0; k < 3; k++)
+        imgpar_array_release(in[k]);
+}
+END_TEST
+
 START_TEST(a_histogram_is_a_scatter_of_ones)
 {
     nd a = nd_new(IMGPAR_U8, "61x47"), ones = nd_new(IMGPAR_U32, "1"), none = nd_new(IMGPAR_U32, "256"),
@@ -537,6 +577,7 @@ int main(void)
     tcase_add_loop_test(c, values_are_folded_where_they_belong_in_every_dtype, 0, N_FOLDS * (IMGPAR_COMPLEX64));
     tcase_add_test(c, many_values_are_added_block_by_block_the_same_everywhere);
     tcase_add_loop_test(c, floats_are_added_in_the_order_that_the_formula_tells, 0, 3);
+    tcase_add_loop_test(c, one_integer_is_added_as_often_as_its_index_stands, 0, 3);
     tcase_add_test(c, a_histogram_is_a_scatter_of_ones);
     tcase_add_loop_test(c, weights_are_summed_by_bin_in_every_dtype, 0, IMGPAR_COMPLEX64);
     tcase_add_test(c, of_no_elements_there_are_none);
