@@ -417,6 +417,8 @@ START_TEST(what_does_not_fit_is_refused)
         { "iterate($1, 3, p -> blur(p, 1), until=p -> p > 9)",
           "until is of each element, but a step reads another element of what iterate() carries; write "
           "until=all(...)" },
+        { "scan($1, 0, (p, q) -> p + sum(iterate(ones([5]), 100000, k -> k * 0.5)))",
+          "so long a loop within a function of scan or reduce carries one number, not [5] f32" },
         { "iterate($1, 3, p -> p[0, 1], until=p -> p > 9)", "a step reads another element of what iterate() carries" },
         { "iterate(cast($1, f32), 3, p -> p - mean(p), until=p -> p > 9)",
           "a step folds or sorts what it makes of what it carries" },

@@ -133,6 +133,10 @@ static bool have_one_shape(const element_loop *l)
         if (type->rank == until->rank && memcmp(type->shape, until->shape, sizeof type->shape) == 0) continue;
         ip_type_text(until, of_until);
         ip_type_text(type, of_value);
+        if (!it->until)
+            return ip_eval_fail(
+                it->ev, it->step->offset,
+                "iterate: so long a loop within a function of scan or reduce carries one number, not %s", of_value);
         return ip_eval_fail(it->ev, it->until->offset,
                             "iterate: until is one number, or has the shape of all that is carried, not %s for %s",
                             of_until, of_value);
