@@ -809,11 +809,11 @@ const pin pins[] = {
       1,
       "ip_fetch_next((__global const uchar *)(r1 + (long)from * 6), (to - from) * 6, fetches, (long)pitch_b1 * 2)",
       NULL },
-    { "of rows that are read at steps by an argument those are fetched that were not read before",
+    { "a step of rows that is an argument is in no program's text",
       "rows",
       { "slice(blur($1, 2), step=[2 2])", IMGPAR_U8, 3, 61, 131, 0 },
       1,
-      "ip_fetch_next((__global const uchar *)(r8 + (long)from * 3), (to - from) * 3, fetches, (long)pitch_b1 * 2)",
-      "ip_fetch_next((__global const uchar *)(r12 " },
+      "__kernel",
+      "pitch_b1 * 2" },
 };
 const int n_pins = sizeof pins / sizeof *pins;

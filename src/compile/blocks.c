@@ -18,7 +18,7 @@ typedef struct reading {
     ip_reads found;
 } reading;
 
-/* Whether index is step * coordinate + offset, of rows with a step that may be an argument. */
+/* Whether index is step * coordinate + offset. The step is a number of the text, no argument, which may be another. */
 static bool is_at_steps(ip_ir *ir, ip_expr *index, int axis, int64_t *step, int64_t *offset)
 {
     const ip_expr *beside = ip_x_offset_from(ir, index, axis);
@@ -32,7 +32,7 @@ static bool is_at_steps(ip_ir *ir, ip_expr *index, int axis, int64_t *step, int6
     *offset = is_sum ? index->arg[1]->i : 0;
     if (product->op != IP_X_MUL || !ip_x_is_coord(product->arg[0], axis)) return false;
     const ip_expr *by = product->arg[1];
-    *step = by->op == IP_X_CONST || (by->op == IP_X_PARAM && axis == 1) ? by->i : 0;
+    *step = by->op == IP_X_CONST ? by->i : 0;
     return *step > 1;
 }
 
