@@ -519,8 +519,8 @@ START_TEST(what_cannot_be_transformed_is_refused)
     static const struct {
         const char *shape, *message;
     } large[] = {
-        { "shape=8388608", "fft: axis 0 has 8388608 elements; up to 2097152 are transformed, products of 2, 3, 5 and 7 "
-                           "up to 4194304" },
+        { "shape=8388608", "fft: axis 0 has 8388608 elements; up to 2097152 are transformed, beyond them products "
+                           "of two lengths up to 2048 of factors 2, 3, 5 and 7" },
         { "shape=2097153", "fft: axis 0 has 2097153 elements" }, /* 3 3 43 5419 */
         { "shape=[1000 1100009]", "fft: more than 2147483647 elements with lines of 1100009 padded to 22" },
     };

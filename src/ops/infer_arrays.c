@@ -108,10 +108,11 @@ static imgpar_status check_length(const imgpar_array *node, int axis, ip_error *
     if (n == 0 || ip_fft_is_direct(n)) return IMGPAR_OK;
     const int64_t longer = n <= most / 2 ? ip_fft_longer(n) : 0;
     if (!longer)
-        return ip_fail(
-            err, IMGPAR_E_LIMIT,
-            "%s: axis %d has %lld elements; up to %lld are transformed, products of 2, 3, 5 and 7 up to %lld",
-            node->op->info.name, axis, (long long)n, (long long)most / 2, (long long)most);
+        return ip_fail(err, IMGPAR_E_LIMIT,
+                       "%s: axis %d has %lld elements; up to %lld are transformed, beyond them products of two lengths "
+                       "up to %d of "
+                       "factors 2, 3, 5 and 7",
+                       node->op->info.name, axis, (long long)n, (long long)most / 2, IP_FFT_MAX);
     if (ip_type_count(&node->type) / n > INT32_MAX / longer)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: more than 2147483647 elements with lines of %lld padded to %lld",
                        node->op->info.name, (long long)n, (long long)longer);

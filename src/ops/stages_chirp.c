@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fourier transforms of lines whose n elements are no product of 2, 3, 5 and 7 (Bluestein 1970, A linear filtering
- * approach to the computation of discrete Fourier transform). With j k = (j^2 + k^2 - (k - j)^2) / 2 and the chirp
- * w[k] = exp(-pi i k^2 / n)
+ * Fourier transforms of lines whose n elements are no product of two lengths up to 2048 of factors 2, 3, 5 and 7
+ * (Bluestein 1970, A linear filtering approach to the computation of discrete Fourier transform).
+ * With j k = (j^2 + k^2 - (k - j)^2) / 2 and the chirp w[k] = exp(-pi i k^2 / n)
  *
  *     r[k] = w[k] (sum of (a[j] w[j]) / w[k - j])
  *
