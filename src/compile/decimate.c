@@ -39,7 +39,7 @@ typedef struct decimating {
 
 static bool is_own_row(const ip_expr *load, const ip_stage *reader)
 {
-    return ip_x_is_coord(load->arg[1], 1) && load->source->dims[1] == ip_stage_domain(reader)[1];
+    return ip_reads_own_index(load, 1, ip_stage_domain(reader)[1]);
 }
 
 /* ---- sums that are carried down ------------------------------------------------------------- */

@@ -102,7 +102,7 @@ static void note_load(ip_expr *load, void *user)
     demand *d = user;
     if (load->source != d->input) return;
     const int64_t *dims = d->input->dims, *domain = d->reader ? ip_stage_domain(d->reader->stage) : d->kernel->domain;
-    ip_reach reach = ip_load_reach(d->ir, load, domain);
+    ip_reach reach = ip_load_reach(load, domain);
     bool turns = load->border == IMGPAR_BORDER_WRAP && (reach.y_lo | reach.y_hi | reach.x_lo | reach.x_hi) != 0;
     bool is_other_domain =
         d->reader && (d->reader->pace >= 0 || domain[1] != d->kernel->domain[1] || domain[2] != d->kernel->domain[2]);
@@ -119,8 +119,8 @@ static void note_load(ip_expr *load, void *user)
         left = d->reader->left;
         right = d->reader->right;
         if (d->reader->n_running > 0) { /* the element that leaves: Note [Running sums] in place_running.c */
-            first -= ip_x_classify(d->ir, load->arg[1]).uses_tap;
-            left += ip_x_classify(d->ir, load->arg[2]).uses_tap;
+            first -= ip_x_classify(load->arg[1]).uses_tap;
+            left += ip_x_classify(load->arg[2]).uses_tap;
         }
     }
     const ip_region *r = d->region;

@@ -46,7 +46,7 @@ static void note_taps(ip_expr *x, void *user)
 {
     taps *t = user;
     if (x->op != IP_X_LOAD) return;
-    ip_index row = ip_x_classify(t->ir, x->arg[1]), column = ip_x_classify(t->ir, x->arg[2]);
+    ip_index row = ip_x_classify(x->arg[1]), column = ip_x_classify(x->arg[2]);
     note_tap(t->rows, &row, 1);
     note_tap(t->columns, &column, 2);
 }

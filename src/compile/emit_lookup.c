@@ -27,7 +27,7 @@ bool ip_fits_lookup(const ip_site *site, ip_expr *body, imgpar_dtype stored)
     bool is_table = dims[0] * dims[1] * dims[3] == 1 && dims[2] <= UINT16_MAX + 1 && body->arg[2]->uses & IP_USES_X &&
                     !(body->arg[0]->uses | body->arg[1]->uses | body->arg[3]->uses);
     bool is_narrow = stored != IMGPAR_F16 && body->source->dtype == stored && ip_dtype(stored)->size_bytes <= 2;
-    ip_index index = ip_x_classify(site->ir, body->arg[2]);
+    ip_index index = ip_x_classify(body->arg[2]);
     return is_table && is_narrow && index.kind == IP_INDEX_OTHER && site->channels <= IP_WRITTEN_CHANNELS &&
            site->options->pragmas && !site->options->checks && site->kernel->schedule == IP_SCHEDULE_ROWS;
 }

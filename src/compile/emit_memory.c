@@ -26,7 +26,7 @@ static const char *inside_index(ip_emit *e, const ip_expr *load, int dim, const 
     const ip_stage *s = load->source;
     const ip_expr *x = load->arg[dim];
     const char *index = ip_emit_value(e, load->arg[dim]);
-    bool plain = ip_x_is_coord(x, dim) && s->dims[dim] == (dim < 3 ? e->domain[dim] : e->channels);
+    bool plain = ip_reads_own_index(load, dim, dim < 3 ? e->domain[dim] : e->channels);
     bool fixed_channel = dim == 3 && x->op == IP_X_CONST && x->i >= 0 && x->i < s->dims[3];
     if (load->border == IP_BORDER_NONE || plain || fixed_channel) return index;
     const char *extent = dim < 3 ? ip_emit_dim(e, s, dim) : ip_text(e->ir, "%d", (int)s->dims[3]);

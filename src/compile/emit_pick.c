@@ -87,9 +87,7 @@ static void take_words(ip_emit *e, const ip_taking *t)
 
 static bool is_own_pixel(const ip_site *site, const ip_expr *load)
 {
-    bool is_own_channel = ip_x_is_coord(load->arg[3], 3) ||
-                          (site->channels == 1 && load->arg[3]->op == IP_X_CONST && load->arg[3]->i == 0);
-    return is_own_channel && load->source->dims[3] == site->channels && load->border == IP_BORDER_NONE;
+    return ip_reads_own_channel(load, site->channels) && load->border == IP_BORDER_NONE;
 }
 
 /* What the body is made of, if that is every step-th pixel of a row and no more. */

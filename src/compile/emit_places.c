@@ -41,7 +41,7 @@ static bool check_place(ip_expr *x, void *user)
 {
     place_check *c = user;
     if (x->op != IP_X_LOAD || !is_at_computed_place(c->site->ir, x)) return true;
-    bool own_channel = ip_x_is_coord(x->arg[3], 3) && x->source->dims[3] == c->site->channels;
+    bool own_channel = ip_reads_own_index(x, 3, c->site->channels);
     c->n++;
     c->reads_far |= (x->arg[1]->uses & IP_USES_X) != 0;
     /* what tells the places is computed before it is known that all are inside */
@@ -137,7 +137,7 @@ static bool test_places(ip_expr *x, void *user)
     tests *t = user;
     if (x->op != IP_X_LOAD || !is_at_computed_place(t->e->ir, x)) return true;
     for (int dim = 0; dim < 3; dim++)
-        if (!(dim == 0 && ip_x_is_coord(x->arg[0], 0) && x->source->dims[0] == t->e->domain[0])) test_index(t, x, dim);
+        if (dim != 0 || !ip_reads_own_index(x, 0, t->e->domain[0])) test_index(t, x, dim);
     return false;
 }
 

@@ -23,12 +23,10 @@ typedef struct repeating {
 
 bool ip_repeats_pixels(const ip_expr *load, int64_t channels)
 {
-    bool is_own_channel =
-        ip_x_is_coord(load->arg[3], 3) || (channels == 1 && load->arg[3]->op == IP_X_CONST && load->arg[3]->i == 0);
     int64_t times = ip_x_divisor(load->arg[2]);
     return load->source->kind != IP_STAGE_TABLE && load->border == IP_BORDER_NONE &&
-           load->source->dtype != IMGPAR_F16 && times >= 2 && times <= IP_FEW_TIMES && is_own_channel &&
-           load->source->dims[3] == channels && ip_x_reads_uniform_row(load);
+           load->source->dtype != IMGPAR_F16 && times >= 2 && times <= IP_FEW_TIMES &&
+           ip_reads_own_channel(load, channels) && ip_x_reads_uniform_row(load);
 }
 
 static bool are_words(const repeating *r)

@@ -439,7 +439,7 @@ typedef struct beside {
 
 static void note_column(beside *b, ip_expr *column)
 {
-    ip_index index = ip_x_classify(b->e->ir, column);
+    ip_index index = ip_x_classify(column);
     b->fits = b->fits && index.kind == IP_INDEX_UNIT && index.axis == 2;
     b->left = ip_max_int(b->left, -index.lo);
     b->right = ip_max_int(b->right, index.hi);

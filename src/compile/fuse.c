@@ -92,7 +92,7 @@ static void note_source(ip_expr *load, void *user)
     ip_stage *p = load->source, *reader = f->visiting;
     note_columns(f, load, ip_stage_domain(reader));
     note_reader(f, p);
-    ip_reach reach = ip_load_reach(f->plan->ir, load, ip_stage_domain(reader));
+    ip_reach reach = ip_load_reach(load, ip_stage_domain(reader));
     if (!reach.is_local) f->reads_gather[p->id] = 1;
     if (reach.is_paced) f->reads_paced[p->id] = 1;
     if (reach.is_local || reach.is_in_rows || reach.is_paced) return;
@@ -313,7 +313,7 @@ typedef struct gathering {
 static void note_gathering(ip_expr *load, void *user)
 {
     gathering *g = user;
-    if (load->source == g->read) g->gathers |= !ip_load_reach(g->ir, load, g->domain).is_local;
+    if (load->source == g->read) g->gathers |= !ip_load_reach(load, g->domain).is_local;
 }
 
 /* Whether the kernel itself reads p at computed places. Others may: to them it is stored. */
@@ -485,7 +485,7 @@ static void note_gather(ip_expr *load, void *user)
 {
     gather_check *g = user;
     if (load->source->kind != IP_STAGE_TABLE && load->uses & IP_USES_COORDS)
-        g->gathers |= !ip_load_reach(g->ir, load, g->domain).is_local;
+        g->gathers |= !ip_load_reach(load, g->domain).is_local;
 }
 
 /* The final placement in tiles. A gather by itself goes to pixels: no element is known to be read twice. */

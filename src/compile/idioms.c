@@ -27,7 +27,7 @@ static bool reads_row(ip_ir *ir, const ip_match *m, const ip_expr *x)
     bool is_row = x->source->kind != IP_STAGE_TABLE && x->dtype == x->source->dtype;
     if (!is_row || !ip_x_offset_from(ir, x->arg[2], 2)) return false;
     for (int k = 0; k < 2 && x->border == IMGPAR_BORDER_CONSTANT; k++)
-        if (!ip_x_is_coord(x->arg[k], k) || x->source->dims[k] != m->stage->dims[k]) return false;
+        if (!ip_reads_own_index(x, k, m->stage->dims[k])) return false;
     return true;
 }
 
@@ -194,21 +194,14 @@ static int column_number(const ip_expr *column, const ip_stage **table)
     return k;
 }
 
-/* The channel that the element is of; where there is one, it may be written as a number. */
-static bool reads_own_channel(const ip_match *m, const ip_expr *load)
-{
-    int64_t channels = m->stage->dims[3];
-    bool is_only = channels == 1 && load->arg[3]->op == IP_X_CONST && load->arg[3]->i == 0;
-    return load->source->dims[3] == channels && (is_only || ip_x_is_coord(load->arg[3], 3));
-}
-
 /* A product with a pixel of a row of bytes at a column of the table. */
 static bool is_stretched_term(const ip_match *m, const ip_linear_term *t, const ip_stage **columns)
 {
     if (!t->weight || t->window || t->n_loads != 1) return false;
     const ip_expr *load = t->load[0];
     bool is_byte = load->source->kind != IP_STAGE_TABLE && load->source->dtype == IMGPAR_U8;
-    if (!is_byte || load->border != IP_BORDER_NONE || !reads_own_channel(m, load) || !ip_x_reads_uniform_row(load))
+    if (!is_byte || load->border != IP_BORDER_NONE || !ip_reads_own_channel(load, m->stage->dims[3]) ||
+        !ip_x_reads_uniform_row(load))
         return false;
     int k = column_number(load->arg[2], columns);
     return k >= 0 && k == weight_number(t->weight);

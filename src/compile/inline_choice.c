@@ -38,9 +38,9 @@ bool ip_reads_own_place(const ip_expr *load, const ip_stage *reader)
 {
     const int64_t *domain = ip_stage_domain(reader);
     for (int k = 0; k < 3; k++)
-        if (!ip_x_is_coord(load->arg[k], k) || load->source->dims[k] != domain[k]) return false;
+        if (!ip_reads_own_index(load, k, domain[k])) return false;
     const ip_expr *c = load->arg[3];
-    bool is_own = ip_x_is_coord(c, 3) && load->source->dims[3] == domain[3];
+    bool is_own = ip_reads_own_index(load, 3, domain[3]);
     bool is_fixed = c->op == IP_X_CONST && c->i >= 0 && c->i < load->source->dims[3];
     bool is_inside = load->border == IP_BORDER_NONE && !(c->uses & ~IP_USES_C);
     return is_own || is_fixed || is_inside; /* another channel may be beyond the last: a matter of the border */
@@ -289,7 +289,7 @@ static bool is_dearer_elsewhere(const ip_inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
     if (!ip_walks_rows(in->options) || p->body->op == IP_X_LOAD || p->dims[1] == 1) return false;
-    ip_reach reach = ip_load_reach(in->ir, load, ip_stage_domain(in->reader));
+    ip_reach reach = ip_load_reach(load, ip_stage_domain(in->reader));
     if (!reach.is_in_rows && !(reach.is_paced && keeps_pace(in, p))) return false;
     load_count count = { .of = p, .at_steps = true };
     ip_stage_each_load(in->ir, in->reader, count_loads_of, &count);

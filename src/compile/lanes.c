@@ -26,7 +26,7 @@ static bool load_fits(lane_check *c, ip_expr *x)
     const ip_placed *placed = ip_kernel_placed(c->site->kernel, x->source);
     /* of three channels the fourth lane is read behind the last pixel */
     c->is_kept &= x->source->dims[3] == IP_LANES || (placed && placed->place == IP_PLACE_RING);
-    bool own_channel = ip_x_is_coord(x->arg[3], 3) && x->source->dims[3] == c->site->channels;
+    bool own_channel = ip_reads_own_index(x, 3, c->site->channels);
     c->gathers |= !ip_x_offset_from(c->site->ir, x->arg[2], 2);
     return x->border == IP_BORDER_NONE && own_channel && is_number(x) && x->source->dtype == x->dtype &&
            !((x->arg[0]->uses | x->arg[1]->uses | x->arg[2]->uses) & IP_USES_C);
@@ -162,7 +162,7 @@ static bool check_step(ip_expr *x, void *user)
     }
     int64_t step = ip_x_step(x->arg[2]);
     if (c->n_loads++ == 0) c->step = step;
-    bool is_flat = ip_x_is_coord(x->arg[3], 3) && x->source->dims[3] == c->channels;
+    bool is_flat = ip_reads_own_index(x, 3, c->channels);
     c->fits = c->fits && step == c->step && is_flat && ip_x_reads_uniform_row(x);
     return false;
 }

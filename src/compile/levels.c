@@ -35,8 +35,8 @@ bool ip_leaves_elements_out(const ip_stage *s)
 /* Whether s has all channels of what it leaves elements out of, as they are stored there. */
 static bool is_level(const ip_stage *s)
 {
-    return ip_leaves_elements_out(s) && s->body->border == IP_BORDER_NONE && ip_x_is_coord(s->body->arg[3], 3) &&
-           s->body->source->dims[3] == s->dims[3] && s->body->source->dtype == s->dtype;
+    return ip_leaves_elements_out(s) && s->body->border == IP_BORDER_NONE &&
+           ip_reads_own_index(s->body, 3, s->dims[3]) && s->body->source->dtype == s->dtype;
 }
 
 /* Whether indices are the same sum of multiples of coordinates, whichever arguments it is written with. */

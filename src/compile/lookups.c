@@ -35,19 +35,12 @@ typedef struct search {
     bool fits;
 } search;
 
-static bool reads_own_element(const ip_expr *load, const ip_stage *reader)
-{
-    for (int k = 0; k < 4; k++)
-        if (!ip_x_is_coord(load->arg[k], k) || load->source->dims[k] != reader->dims[k]) return false;
-    return true;
-}
-
 static bool look(ip_expr *x, void *user)
 {
     search *s = user;
     if (!x->uses || !s->fits) return false;
     if (x->op == IP_X_LOAD) {
-        s->fits = reads_own_element(x, s->stage) && (!s->lookup || s->lookup == x->source);
+        s->fits = ip_reads_own_element(x, s->stage->dims) && (!s->lookup || s->lookup == x->source);
         s->lookup = x->source;
         return false;
     }

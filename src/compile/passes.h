@@ -95,10 +95,10 @@ typedef struct ip_reach {
     bool is_paced;
     int y_lo, y_hi, x_lo, x_hi;
 } ip_reach;
-ip_reach ip_load_reach(ip_ir *ir, const ip_expr *load, const int64_t domain[4]);
+ip_reach ip_load_reach(const ip_expr *load, const int64_t domain[4]);
 /* Whether load reads columns beside its own, from a row that is the same for all columns and of the domain's width:
  * from column x + *lo to x + *hi. */
-bool ip_load_reads_beside(ip_ir *ir, const ip_expr *load, const int64_t domain[4], int *lo, int *hi);
+bool ip_load_reads_beside(const ip_expr *load, const int64_t domain[4], int *lo, int *hi);
 /* The rows a reader at row r needs around r, once the border rule is applied inside the domain. */
 void ip_reach_contract(ip_reach *reach, int border);
 /* Loads that are copied as rows (place_across.c): whether the element's column comes from the row that is computed, its
@@ -109,7 +109,7 @@ bool ip_reads_deep(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, cons
  * [Walking planes]. */
 bool ip_may_walk_planes(ip_ir *ir, const ip_kernel *kernel, bool *share_rows);
 /* The rows that a load reads, where a stage can be computed at its reader's pace (place_paced.c, Note [Paces]). */
-bool ip_load_pace(ip_ir *ir, const ip_expr *load, const int64_t domain[4], ip_pace *pace);
+bool ip_load_pace(const ip_expr *load, const int64_t domain[4], ip_pace *pace);
 /* Whether load reads pixels of a buffer at columns from a table, so that the row is copied to where vectors may read
  * beyond its end. */
 bool ip_reads_listed_columns(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4]);

@@ -206,7 +206,7 @@ static bool keeps_pace(ip_placing *p, ip_placed *source, const ip_expr *load, co
     if (pace >= 0) fits = fits && !ip_in_tiles(p) && !source->is_stored && !source->at_once && reader->n_running == 0;
     if (pace == self) {
         ip_pace read;
-        fits = fits && reader->pace < 0 && ip_load_pace(p->plan->ir, load, p->domain, &read);
+        fits = fits && reader->pace < 0 && ip_load_pace(load, p->domain, &read);
         bool is_alike = is_known && source->paced.row == read.row;
         fits = fits && (!is_known || (is_alike && are_abreast(&p->kernel->placed[source->last_reader], reader)));
         if (fits)
@@ -245,7 +245,7 @@ static void note_input(ip_placing *p, const ip_expr *load)
 {
     ip_kernel *kernel = p->kernel;
     ip_placed *reader = p->reader;
-    const ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
+    const ip_reach reach = ip_load_reach(load, p->domain);
     const bool is_table = load->source->kind == IP_STAGE_TABLE;
     int lo, hi;
     kernel->reads_across |= !is_table && load->arg[1]->uses & IP_USES_X && load->arg[2]->uses & IP_USES_Y;
@@ -255,12 +255,12 @@ static void note_input(ip_placing *p, const ip_expr *load)
         note_read(p, load->source, reach.y_hi - reach.y_lo + 1);
     else
         note_rows(p, load);
-    if (p->reads_in_place && ip_load_reads_beside(p->plan->ir, load, p->domain, &lo, &hi)) {
+    if (p->reads_in_place && ip_load_reads_beside(load, p->domain, &lo, &hi)) {
         reader->beside_left = ip_max_int(reader->beside_left, -lo);
         reader->beside_right = ip_max_int(reader->beside_right, hi);
     }
     if (load->border == IMGPAR_BORDER_WRAP) {
-        ip_index x = ip_x_classify(p->plan->ir, load->arg[2]);
+        ip_index x = ip_x_classify(load->arg[2]);
         kernel->whole_rows |= x.kind != IP_INDEX_UNIT || x.lo != 0 || x.hi != 0;
     }
 }
@@ -338,11 +338,11 @@ static void note_load(ip_expr *load, void *user)
         note_input(p, load);
         return;
     }
-    ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
+    ip_reach reach = ip_load_reach(load, p->domain);
     if (!keeps_pace(p, source, load, &reach)) return;
     if (p->reader->n_running > 0) { /* the element that leaves: Note [Running sums] */
-        reach.y_lo -= ip_x_classify(p->plan->ir, load->arg[1]).uses_tap;
-        reach.x_lo -= ip_x_classify(p->plan->ir, load->arg[2]).uses_tap;
+        reach.y_lo -= ip_x_classify(load->arg[1]).uses_tap;
+        reach.x_lo -= ip_x_classify(load->arg[2]).uses_tap;
     }
     p->why = why_not_kept(p, source, load, &reach);
     if (p->why) return;

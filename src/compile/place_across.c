@@ -65,7 +65,7 @@ static void check_walk(ip_expr *load, void *user)
 {
     walk_check *c = user;
     const int64_t *domain = c->kernel->stages[0]->dims;
-    ip_reach reach = ip_load_reach(c->ir, load, domain);
+    ip_reach reach = ip_load_reach(load, domain);
     bool own_place = reach.is_local && reach.y_lo == 0 && reach.y_hi == 0 && reach.x_lo == 0 && reach.x_hi == 0;
     c->fits &= load->source->kind == IP_STAGE_TABLE || !(load->uses & IP_USES_COORDS) || own_place ||
                ip_reads_deep(c->ir, c->kernel, load, domain) || reads_row_of_planes(c->kernel, load);
@@ -113,7 +113,7 @@ bool ip_reads_listed_columns(ip_ir *ir, const ip_kernel *kernel, const ip_expr *
     bool is_pixel = load->arg[3]->op == IP_X_COORD && s->dims[3] == domain[3] && (s->dims[3] == 3 || s->dims[3] == 4);
     bool is_lane = s->dtype == IMGPAR_F32 || (!facts->is_float && facts->size_bytes <= 4 && s->dtype != IMGPAR_BOOL);
     if (kernel->schedule != IP_SCHEDULE_ROWS || kernel->is_scan || kernel->n_folds > 0 ||
-        ip_kernel_computes(kernel, s) || !is_pixel || !is_lane || !ip_load_reach(ir, load, domain).is_in_rows ||
+        ip_kernel_computes(kernel, s) || !is_pixel || !is_lane || !ip_load_reach(load, domain).is_in_rows ||
         !ip_may_keep_rows(kernel, s->dims[2]))
         return false;
     bool is_listed = false;

@@ -19,7 +19,7 @@ static void check_beside(ip_expr *x, void *user)
     if (x->op == IP_X_WINDOW)
         p->reads_in_place = false;
     else if (x->op == IP_X_LOAD && !ip_kernel_computes(p->kernel, x->source) &&
-             ip_load_reads_beside(p->plan->ir, x, p->domain, &lo, &hi))
+             ip_load_reads_beside(x, p->domain, &lo, &hi))
         p->reads_in_place = p->reads_in_place && -lo <= COLUMNS_BESIDE && hi <= COLUMNS_BESIDE;
 }
 
@@ -42,7 +42,7 @@ static bool wants_copy(ip_placing *p, const ip_expr *load)
     if (load->source->kind == IP_STAGE_TABLE || ip_kernel_computes(p->kernel, load->source) ||
         load->border == IP_BORDER_NONE || p->reads_in_place)
         return false;
-    ip_reach reach = ip_load_reach(p->plan->ir, load, p->domain);
+    ip_reach reach = ip_load_reach(load, p->domain);
     return reach.is_local &&
            (reach.x_lo != 0 || reach.x_hi != 0 || (ip_in_tiles(p) && (reach.y_lo != 0 || reach.y_hi != 0)));
 }
@@ -116,7 +116,7 @@ static ip_expr *read_own_copy(ip_ir *ir, ip_expr *x, void *user)
 {
     ip_placing *p = user;
     if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || ip_kernel_computes(p->kernel, x->source)) return x;
-    ip_reach reach = ip_load_reach(ir, x, p->kernel->domain);
+    ip_reach reach = ip_load_reach(x, p->kernel->domain);
     if (!reach.is_local || reach.x_lo != 0 || reach.x_hi != 0 || reach.y_lo != 0 || reach.y_hi != 0) return x;
     for (int k = 0; k < p->kernel->n_placed; k++)
         if (p->kernel->placed[k].source == x->source && !p->kernel->placed[k].is_across)

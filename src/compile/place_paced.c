@@ -64,11 +64,11 @@ static bool apply_border(const ip_expr *load, const int64_t domain[4], ip_pace *
     return load->border != IMGPAR_BORDER_WRAP && stays_inside(pace->row, domain, load->source->dims[1]);
 }
 
-bool ip_load_pace(ip_ir *ir, const ip_expr *load, const int64_t domain[4], ip_pace *pace)
+bool ip_load_pace(const ip_expr *load, const int64_t domain[4], ip_pace *pace)
 {
     const ip_stage *p = load->source;
-    ip_index plane = ip_x_classify(ir, load->arg[0]), column = ip_x_classify(ir, load->arg[2]);
-    ip_index channel = ip_x_classify(ir, load->arg[3]);
+    ip_index plane = ip_x_classify(load->arg[0]), column = ip_x_classify(load->arg[2]);
+    ip_index channel = ip_x_classify(load->arg[3]);
     bool own_plane =
         plane.kind == IP_INDEX_UNIT && plane.axis == 0 && plane.lo == 0 && plane.hi == 0 && p->dims[0] == domain[0];
     bool near_column = column.kind == IP_INDEX_UNIT && column.axis == 2 && p->dims[2] == domain[2];

@@ -12,14 +12,13 @@
  * one more of the source is kept; without a border rule there may be none.
  */
 typedef struct tap_check {
-    ip_ir *ir;
     int axis;
     bool moves;
 } tap_check;
 
-static bool load_moves_with_tap(ip_ir *ir, const ip_expr *load, int axis)
+static bool load_moves_with_tap(const ip_expr *load, int axis)
 {
-    ip_index index = ip_x_classify(ir, load->arg[axis]);
+    ip_index index = ip_x_classify(load->arg[axis]);
     bool is_moving = index.kind == IP_INDEX_UNIT && index.axis == axis && index.uses_tap;
     if (load->source->kind == IP_STAGE_TABLE || load->border == IP_BORDER_NONE || !is_moving) return false;
     for (int k = 0; k < load->n_args; k++)
@@ -33,13 +32,13 @@ static bool check_moving(ip_expr *x, void *user)
     if (x->op == IP_X_TAP || ip_x_is_coord(x, t->axis) || x->op == IP_X_WINDOW)
         t->moves = false;
     else if (x->op == IP_X_LOAD)
-        t->moves = t->moves && load_moves_with_tap(t->ir, x, t->axis);
+        t->moves = t->moves && load_moves_with_tap(x, t->axis);
     return t->moves && x->op != IP_X_LOAD;
 }
 
 static bool moves_with_tap(ip_ir *ir, ip_expr *x, int axis)
 {
-    tap_check t = { ir, axis, true };
+    tap_check t = { axis, true };
     ip_x_descend(ir, x, check_moving, &t);
     return t.moves && !ir->failed;
 }

@@ -37,7 +37,7 @@ static bool suits(const ip_placing *p, const ip_expr *load)
 
 static bool add_tap(const ip_placing *p, taps *t, ip_expr *load)
 {
-    ip_index column = ip_x_classify(p->plan->ir, load->arg[2]);
+    ip_index column = ip_x_classify(load->arg[2]);
     bool is_beside = column.kind == IP_INDEX_UNIT && column.axis == 2 && column.lo == column.hi && !column.uses_tap &&
                      column.lo > -MOST_TAPS && column.lo < MOST_TAPS;
     bool is_alike = t->of == load->source && t->border == load->border;

@@ -27,7 +27,7 @@ static void check_load(ip_expr *load, void *user)
     const int64_t *domain = s->kernel->domain;
     const ip_expr *z = load->arg[0], *c = load->arg[3];
     bool in_plane = (z->op == IP_X_CONST && z->i == 0) || (ip_x_is_coord(z, 0) && domain[0] == 1);
-    bool own_channel = ip_x_is_coord(c, 3) && domain[3] == s->source->dims[3];
+    bool own_channel = ip_reads_own_index(load, 3, domain[3]);
     bool fixed_channel = c->op == IP_X_CONST && c->i >= 0 && c->i < s->source->dims[3];
     s->fits = s->fits && in_plane && (own_channel || fixed_channel);
     s->is_read_around |= ((load->arg[1]->uses | load->arg[2]->uses) & IP_USES_COORDS) != 0;

@@ -53,17 +53,12 @@ static bool is_checked(const keeping *k, const ip_expr *x)
     return (x->op == IP_X_LOAD || x->op == IP_X_BORDER) && k->options->promises >> x->axis & 1 && x->axis;
 }
 
-static bool is_own_place(const ip_expr *load, const ip_stage *reader)
-{
-    for (int d = 0; d < 4; d++)
-        if (!ip_x_is_coord(load->arg[d], d)) return false;
-    return memcmp(load->source->dims, ip_stage_domain(reader), sizeof load->source->dims) == 0;
-}
-
 static void note_apart(ip_expr *x, void *user)
 {
     const reading *r = user;
-    if (x->op == IP_X_LOAD && !(r->has_condition && is_own_place(x, r->stage))) r->k->is_apart[x->source->id] = true;
+    if (x->op != IP_X_LOAD) return;
+    bool is_own = ip_reads_own_element(x, ip_stage_domain(r->stage));
+    if (!r->has_condition || !is_own) r->k->is_apart[x->source->id] = true;
 }
 
 static void note_owner(ip_expr *x, void *user)

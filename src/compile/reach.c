@@ -13,20 +13,20 @@
 #include "base/integers.h"
 #include "compile/passes.h"
 
-ip_reach ip_load_reach(ip_ir *ir, const ip_expr *load, const int64_t domain[4])
+ip_reach ip_load_reach(const ip_expr *load, const int64_t domain[4])
 {
     ip_reach reach = { .is_local = false };
     ip_index index[4];
     bool is_own[3]; /* a place beside the element's own along that axis */
     for (int k = 0; k < 4; k++)
-        index[k] = ip_x_classify(ir, load->arg[k]);
+        index[k] = ip_x_classify(load->arg[k]);
     for (int k = 0; k < 3; k++)
         is_own[k] = index[k].kind == IP_INDEX_UNIT && index[k].axis == k && load->source->dims[k] == domain[k];
     bool channel_ok = index[3].kind == IP_INDEX_FIXED || (index[3].kind == IP_INDEX_UNIT && index[3].axis == 3);
     bool own_rows = is_own[0] && is_own[1] && channel_ok && index[0].lo == 0 && index[0].hi == 0;
     reach.is_local = own_rows && is_own[2];
     reach.is_in_rows = own_rows && !is_own[2] && load->border == IP_BORDER_NONE;
-    reach.is_paced = ip_load_pace(ir, load, domain, &(ip_pace){ .row = NULL });
+    reach.is_paced = ip_load_pace(load, domain, &(ip_pace){ .row = NULL });
     if (own_rows) {
         reach.y_lo = index[1].lo;
         reach.y_hi = index[1].hi;
@@ -38,9 +38,9 @@ ip_reach ip_load_reach(ip_ir *ir, const ip_expr *load, const int64_t domain[4])
     return reach;
 }
 
-bool ip_load_reads_beside(ip_ir *ir, const ip_expr *load, const int64_t domain[4], int *lo, int *hi)
+bool ip_load_reads_beside(const ip_expr *load, const int64_t domain[4], int *lo, int *hi)
 {
-    ip_index x = ip_x_classify(ir, load->arg[2]);
+    ip_index x = ip_x_classify(load->arg[2]);
     *lo = x.lo;
     *hi = x.hi;
     return load->border != IP_BORDER_NONE && load->source->kind != IP_STAGE_TABLE &&

@@ -11,7 +11,7 @@ bool ip_site_column_is_inside(const ip_site *site, const ip_expr *load)
 {
     int lo, hi;
     return ip_placed_is_kept(ip_kernel_placed(site->kernel, load->source)) ||
-           (site->is_within && ip_load_reads_beside(site->ir, load, site->domain, &lo, &hi));
+           (site->is_within && ip_load_reads_beside(load, site->domain, &lo, &hi));
 }
 
 ip_expr *ip_of_channel(const ip_site *site, ip_expr *x, int c)

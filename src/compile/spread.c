@@ -89,7 +89,7 @@ static bool look(ip_expr *x, void *user)
     if (is_shared(x) || is_by_number(s->ir, x))
         take(s, x);
     else if (x->op == IP_X_LOAD)
-        s->is_flat = x->source->dims[3] == s->channels && ip_x_is_coord(x->arg[3], 3) &&
+        s->is_flat = ip_reads_own_index(x, 3, s->channels) &&
                      (!(x->arg[2]->uses & IP_USES_X) || ip_x_offset_from(s->ir, x->arg[2], 2));
     else if (x->op == IP_X_COORD || x->op == IP_X_BORDER)
         s->is_flat = false;

@@ -90,7 +90,7 @@ static void check_kept(ip_expr *load, void *user)
     checker *c = user;
     const ip_placed *p = ip_kernel_placed(c->kernel, load->source), *r = c->reader;
     if (!p) return;
-    const ip_reach reach = ip_load_reach(c->plan->ir, load, ip_stage_domain(r->stage));
+    const ip_reach reach = ip_load_reach(load, ip_stage_domain(r->stage));
     if (p >= r) complain(c, r->stage, "stands before what it reads");
     if (p->place == IP_PLACE_NONE || p->place == IP_PLACE_TOTAL) complain(c, r->stage, "reads what is not kept");
     if (p->last_reader < (int)(r - c->kernel->placed)) complain(c, p->stage, "is forgotten before its last reader");

@@ -196,11 +196,29 @@ static bool as_offset(const ip_expr *x, int *axis, double *lo, double *hi)
     }
 }
 
-ip_index ip_x_classify(ip_ir *ir, ip_expr *x)
+bool ip_reads_own_index(const ip_expr *load, int axis, int64_t extent)
+{
+    return ip_x_is_coord(load->arg[axis], axis) && load->source->dims[axis] == extent;
+}
+
+bool ip_reads_own_element(const ip_expr *load, const int64_t domain[4])
+{
+    for (int k = 0; k < 4; k++)
+        if (!ip_reads_own_index(load, k, domain[k])) return false;
+    return true;
+}
+
+bool ip_reads_own_channel(const ip_expr *load, int64_t channels)
+{
+    const ip_expr *channel = load->arg[3];
+    bool is_only = channels == 1 && load->source->dims[3] == 1 && channel->op == IP_X_CONST && channel->i == 0;
+    return is_only || ip_reads_own_index(load, 3, channels);
+}
+
+ip_index ip_x_classify(const ip_expr *x)
 {
     ip_index index = { .kind = IP_INDEX_OTHER };
     double lo, hi;
-    (void)ir;
     index.uses_tap = x->uses & IP_USES_TAP;
     if (as_offset(x, &index.axis, &lo, &hi) && fabs(lo) < 1e9 && fabs(hi) < 1e9) {
         index.lo = (int)lo;

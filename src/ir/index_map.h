@@ -71,6 +71,15 @@ bool ip_index_number(const ip_expr *x, const int64_t place[4], double *number);
  * nothing lies outside. */
 ip_span ip_border_span(int border, ip_span span, int64_t extent);
 
+/* ---- the reader's own elements ----------------------------------------------------------------- */
+
+/* Whether load reads, along axis, what has the reader's coordinate there, of a source as long as the reader. */
+bool ip_reads_own_index(const ip_expr *load, int axis, int64_t extent);
+/* The same along all four axes: the reader's own element. */
+bool ip_reads_own_element(const ip_expr *load, const int64_t domain[4]);
+/* Whether load reads the channel that the reader's element is of; where there is one, 0 may stand for it. */
+bool ip_reads_own_channel(const ip_expr *load, int64_t channels);
+
 /* ---- in a program's text: arguments are any numbers -------------------------------------------- */
 
 typedef enum ip_index_kind {
@@ -84,7 +93,7 @@ typedef struct ip_index {
     int lo, hi; /* UNIT: offsets */
     bool uses_tap;
 } ip_index;
-ip_index ip_x_classify(ip_ir *ir, ip_expr *index);
+ip_index ip_x_classify(const ip_expr *index);
 /* x's value minus the coordinate along axis: what is added to it, if that does not depend on coordinates 2 and 3;
  * else NULL. */
 ip_expr *ip_x_offset_from(ip_ir *ir, ip_expr *x, int axis);

@@ -236,8 +236,8 @@ static bool is_once(const ip_expr *x) { return !(x->uses & (IP_USES_X | IP_USES_
 static ip_ref_reading reading_of(compiler *c, const ip_expr *x, ip_ref_rate rate)
 {
     const int64_t channels = c->over->domain[3];
-    const ip_index column = ip_x_classify(c->ir, x->arg[2]);
-    const bool is_own_channel = x->source->dims[3] == channels && ip_x_is_coord(x->arg[3], 3),
+    const ip_index column = ip_x_classify(x->arg[2]);
+    const bool is_own_channel = ip_reads_own_index(x, 3, channels),
                is_in_row = is_once(x->arg[0]) && is_once(x->arg[1]),
                is_beside = column.kind == IP_INDEX_UNIT && column.axis == 2,
                by_pixels = rate == IP_REF_PIXELS || (rate == IP_REF_ELEMENTS && channels == 1);
@@ -249,7 +249,7 @@ static ip_ref_reading reading_of(compiler *c, const ip_expr *x, ip_ref_rate rate
 
 static ip_ref_index compile_index(compiler *c, ip_expr *x, ip_ref_rate rate, bool is_first, ip_ref_instr *instr)
 {
-    const ip_index at = ip_x_classify(c->ir, x);
+    const ip_index at = ip_x_classify(x);
     ip_ref_index index = { .axis = -1, .arg = -1, .is_once = is_first || is_once(x) };
     if (x->op == IP_X_CONST) {
         index.by = x->i;
