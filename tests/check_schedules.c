@@ -467,6 +467,12 @@ static const shape shapes[] = {
     { "cast(round(real(ifft(fft($1, axis=1), axis=1))), u8)", IMGPAR_U8, 1, 1500, 3, 0 },
     /* rows and columns at steps */
     { "resize($1, width=width($1)/2, height=height($1)/2, filter=area)", IMGPAR_U8, 3, 62, 38, 0 },
+    /* rows together: of one panel and of several, of strips that are no multiple of them, and shorter ones */
+    { "blur($1, 1.5)", IMGPAR_F32, 3, 61, 37, 0 },
+    { "blur($1, 1, border=wrap) - blur($1, 2, border=reflect101)", IMGPAR_F32, 1, 75, 130, 0 },
+    { "boxblur(blur($1, 2), 3)", IMGPAR_F32, 2, 61, 39, 1e-6 },
+    { "blur($1, 1.5)", IMGPAR_F32, 3, 61, 3, 0 },
+    { "crop(blur($1, 1.5), 7, 5, 40, 21)", IMGPAR_F32, 1, 61, 37, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

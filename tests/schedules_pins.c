@@ -815,5 +815,11 @@ const pin pins[] = {
       1,
       "__kernel",
       "pitch_b1 * 2" },
+    { "rows of floats that read many rows of an input are made four together",
+      "rows",
+      { "blur($1, 1.5)", IMGPAR_F32, 3, 61, 37, 0 },
+      1,
+      "keeps   4 rows of blur: vertical pass|out3[i] = v|min(y, last0 - 3)|(y - (ya)) % 4 == 0",
+      NULL },
 };
 const int n_pins = sizeof pins / sizeof *pins;

@@ -11,6 +11,7 @@
  * (What another height was needed for is made by a loop of its own, within: emit_paced.c; a row is made by emit_row.c.)
  */
 #include "base/dtype.h"
+#include "base/integers.h"
 #include "compile/emit.h"
 #include "graph/array.h"
 
@@ -191,6 +192,24 @@ static void fetch_written(ip_emit *e, const ip_placed *p)
              NULL, NULL);
 }
 
+/* The columns of a row that are made. */
+static void declare_columns(ip_emit *e, const ip_placed *p, const char **xa, const char **xb)
+{
+    const char *end = p->place == IP_PLACE_TOTAL ? "xb" : ip_emit_panel_end(e);
+    *xa = "xa";
+    *xb = end;
+    if (p->left == 0 && p->right == 0) return;
+    *xa = "xs";
+    *xb = "xe";
+    /* what goes beyond begins in the pad, which a ring has before its column_start() */
+    const char *width = ip_emit_dim(e, p->stage, 2);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "xs",
+             p->goes_beyond ? ip_text(e->ir, "max(xa - %d, -%d)", p->left, p->pad) : column_start(e, p));
+    if (p->goes_beyond) width = ip_text(e->ir, "%s + %d", width, p->pad);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", "xe",
+             p->right >= IP_ALL_COLUMNS ? width : ip_text(e->ir, "min(%s + %d, %s)", end, p->right, width));
+}
+
 /* Row r of a stage; low: its first in this strip. */
 static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *low)
 {
@@ -198,19 +217,8 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
     bool is_direct = p->place == IP_PLACE_NONE, is_endless = ip_emit_is_endless(p);
     e->coord[0] = "z";
     e->coord[1] = r;
-    const char *end = p->place == IP_PLACE_TOTAL ? "xb" : ip_emit_panel_end(e);
-    /* what goes beyond begins in the pad, which a ring has before its column_start() */
-    const char *xa = "xa", *xb = end;
-    if (p->left > 0 || p->right > 0) {
-        xa = "xs";
-        xb = "xe";
-        const char *width = ip_emit_dim(e, s, 2);
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "xs",
-                 p->goes_beyond ? ip_text(e->ir, "max(xa - %d, -%d)", p->left, p->pad) : column_start(e, p));
-        if (p->goes_beyond) width = ip_text(e->ir, "%s + %d", width, p->pad);
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "xe",
-                 p->right >= IP_ALL_COLUMNS ? width : ip_text(e->ir, "min(%s + %d, %s)", end, p->right, width));
-    }
+    const char *xa, *xb;
+    declare_columns(e, p, &xa, &xb);
     if (p->at_once) {
         ip_emit_across(e, p, xa, xb, r, low);
     } else if (p->place == IP_PLACE_TOTAL) {
@@ -252,6 +260,95 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
     e->coord[0] = e->coord[1] = NULL;
 }
 
+/* ---- rows together: place_together.c, Note [Rows together] ------------------------------------------------- */
+
+enum { MOST_LINKS = 128 };
+
+static const char *out_of(ip_emit *e, int k) { return ip_text(e->ir, "out%d", k); }
+
+/* Sums of so many terms, from the first one on, in which each adds one to the one before. */
+static int links_of(ip_expr *x, ip_expr **links)
+{
+    int n = 0;
+    for (; n < MOST_LINKS; x = x->arg[2]) {
+        links[n++] = x;
+        if (x->op != IP_X_FMA) break;
+    }
+    return n;
+}
+
+/* Term by term, so that a row that was read is of use to all while it is in a register: row number k is as many terms
+ * behind. */
+static void add_terms(ip_emit *e, ip_expr *const *bodies, int n)
+{
+    ip_expr *links[IP_TOGETHER][MOST_LINKS];
+    int n_links[IP_TOGETHER], most = 0;
+    for (int k = 0; k < n; k++) {
+        n_links[k] = links_of(bodies[k], links[k]);
+        most = ip_max_int(most, n_links[k] + k);
+    }
+    for (int term = 0; term < most; term++)
+        for (int k = 0; k < n; k++)
+            if (term >= k && term - k < n_links[k]) ip_emit_variable(e, links[k][n_links[k] - 1 - (term - k)]);
+}
+
+/* Rows `row` (text) and those behind it. */
+static void make_rows_together(ip_emit *e, const ip_placed *p, const char *row)
+{
+    const ip_stage *s = p->stage;
+    const char *xa, *xb, *type = ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl);
+    ip_expr *bodies[IP_TOGETHER], *y = ip_x_coord(e->ir, 1, s->dims[1]);
+    const int n = p->together;
+    e->coord[0] = "z";
+    e->coord[1] = row;
+    declare_columns(e, p, &xa, &xb);
+    for (int k = 0; k < n; k++) {
+        ip_expr *behind = ip_x_binary(e->ir, IP_X_ADD, y, ip_x_int(e->ir, IMGPAR_I32, k));
+        bodies[k] = k == 0 ? s->body : ip_x_put_coords(e->ir, s->body, (ip_expr *const[4]){ [1] = behind });
+        ip_emit_row_pointers(e, bodies[k]);
+        ip_s_add(e->ir, e->block, IP_S_LET, type, out_of(e, k),
+                 ip_text(e->ir, "%s + ((%s + %d) %% %d) * %s", ip_emit_ring(e, s), row, k, p->rows,
+                         ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL)));
+    }
+    ip_mark in_row = { e->block, e->n_trail, e->n_rows };
+    const char *from = xa, *to = xb;
+    ip_emit_enter_block(e, p, &from, &to);
+    for (int k = 1; k < n && p->block_columns > 0; k++)
+        ip_emit_fetch(e, bodies[k], from, to);
+    ip_stmt *loop = ip_emit_vectors(e, "i", ip_text(e->ir, "%s * %d", from, e->channels),
+                                    ip_text(e->ir, "%s * %d", to, e->channels), ip_emit_width(e, s->body, s->dtype));
+    ip_emit_enter(e, loop);
+    e->flat = "i";
+    ip_emit_count_uses(e, bodies, n);
+    add_terms(e, bodies, n);
+    for (int k = 0; k < n; k++)
+        ip_emit_store(e, s, out_of(e, k), "i", ip_emit_value(e, bodies[k]));
+    e->flat = NULL;
+    ip_emit_leave(e, in_row);
+    for (int k = 0; k < n; k++)
+        pad_row(e, p, out_of(e, k), xa, xb);
+    e->coord[0] = e->coord[1] = NULL;
+}
+
+/* Of a strip's rows low..last, row r alone where they are few, else with those behind it where it is the first of
+ * some. */
+static void make_some_rows(ip_emit *e, const ip_placed *p, const char *r, const char *low)
+{
+    const char *number = ip_text(e->ir, "%d", (int)(p - e->kernel->placed));
+    const char *last = ip_text(e->ir, "last%s", number), *row = ip_text(e->ir, "some%s", number);
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", last,
+             ip_text(e->ir, "min(%s, %s) - 1", ip_text_plus(e->ir, "yb", p->lead), ip_emit_dim(e, p->stage, 1)));
+    const char *are_few = ip_text(e->ir, "%s - (%s) < %d", last, low, p->together - 1);
+    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, are_few, NULL, NULL));
+    make_row(e, p, r, low);
+    ip_emit_leave(e, mark);
+    const char *begins = ip_text(e->ir, "!(%s) & (%s - (%s)) %% %d == 0", are_few, r, low, p->together);
+    mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, begins, NULL, NULL));
+    ip_s_add(e->ir, e->block, IP_S_LET, "int", row, ip_text(e->ir, "min(%s, %s - %d)", r, last, p->together - 1));
+    make_rows_together(e, p, row);
+    ip_emit_leave(e, mark);
+}
+
 const char *ip_emit_lowest_row(ip_emit *e, const ip_placed *p, const char *ya)
 {
     return p->first == 0 ? ya : ip_text(e->ir, "max(%s, 0)", ip_text_plus(e->ir, ya, p->first));
@@ -272,7 +369,7 @@ void ip_emit_stage(ip_emit *e, const ip_placed *p, const char *y, const char *ya
     const char *needed = ip_emit_is_endless(p) ? ip_text(e->ir, "%s >= %s", r, ip_text_plus(e->ir, ya, p->first))
                                                : ip_text(e->ir, "%s >= %s & %s < %s", r, low, r, height);
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, needed, NULL, NULL));
-    make_row(e, p, r, low);
+    (p->together ? make_some_rows : make_row)(e, p, r, low);
     ip_emit_leave(e, mark);
 }
 

@@ -359,6 +359,7 @@ static int rows_kept(const ip_placed *p)
 {
     if (p->paced.row) return p->paced.hi - p->paced.lo + 1;
     int before = p->lead - p->rows;
+    if (p->together) return before + p->together;
     return p->at_once ? (before + p->at_once - 1) / p->at_once * p->at_once + p->at_once : before + 1;
 }
 
@@ -387,6 +388,7 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
         p.reader = &kernel->placed[k];
         if (p.reader->pace == k) share_pace(kernel, k);
         ip_choose_reading(&p, p.reader->stage);
+        ip_place_together(&p, p.reader);
         if (p.reader->place == IP_PLACE_RING)
             p.reader->rows = rows_kept(p.reader);
         else if (p.reader->stage->kind != IP_STAGE_MAP)

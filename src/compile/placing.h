@@ -51,4 +51,7 @@ bool ip_pace_leaves_rows_out(const ip_pace *pace);
 /* Finds placed's running sums. */
 void ip_place_running(ip_ir *ir, ip_placed *placed);
 
+/* Whether rows of a stage are made together: place_together.c, Note [Rows together]. Its readers have been seen. */
+void ip_place_together(const ip_placing *p, ip_placed *placed);
+
 #endif

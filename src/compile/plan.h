@@ -35,7 +35,7 @@ typedef enum ip_place {
     IP_PLACE_TOTAL /* folded into a partial result of the work-item or the work-group */
 } ip_place;
 
-enum { IP_MAX_RUNNING = 4, IP_MAX_PLACED = 64 };
+enum { IP_MAX_RUNNING = 4, IP_MAX_PLACED = 64, IP_TOGETHER = 4 };
 enum { IP_ALL_COLUMNS = 1 << 30 }; /* more than rows that are kept whole have: program text tells no size */
 
 /* Rows that are read for a row of the reader: from row + lo to row + hi, where row, an expression over the reader's y,
@@ -105,6 +105,7 @@ typedef struct ip_placed {
     /* ring: rows that are made together, aligned to as many: emit_across.c, Note [Reading across]; 0: one */
     int at_once;
     bool is_deep; /* these are the same row of as many planes */
+    int together; /* ring: rows of neighbours that one loop makes: place_together.c, Note [Rows together]; 0: one */
     /* rows: place in the kernel of the stage at whose pace its rows are made, its own if it is that stage; -1: one for
      * each row of the output: place_paced.c, Note [Paces] */
     int pace;

@@ -144,6 +144,9 @@ static void choose_rows(const ip_site *kernel, ip_placed *p)
         p->row_of[state] =
             choose_segment(&site, p, ip_masked_body(ir, p->stage->body, p->mask, state == IP_MASK_SET), 0);
     p->row_of[IP_MASK_MIXED] = choose_segment(&site, p, p->stage->body, 0);
+    const ip_segment *row = p->row_of[IP_MASK_MIXED];
+    bool is_plain = row && !row->cut && !row->match && row->loop == IP_LOOP_FLAT && !row->skip.condition;
+    if (!is_plain || p->beside_left + p->beside_right > 0 || kernel->options->checks) p->together = 0;
 }
 
 imgpar_status ip_pass_segments(ip_plan *plan, const ip_compile_options *options, ip_error *err)

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Note [Rows together]
+ * An element of a vertical pass reads as many rows as the pass is high. The rows of a picture that are that many do not
+ * stay in the first cache, so the loop waits for the second one: it reads 41 rows, say, to make one. Four rows that are
+ * made together read 44. So where a stage adds up floats of many rows of inputs, one loop makes four of its rows, each
+ * in its own order of terms, and the ring keeps them until they are read. The last four begin earlier where fewer are
+ * left; where a strip has fewer than four, rows are made one by one.
+ */
+#include "compile/placing.h"
+
+enum { LEAST_ROWS = 7, MOST_OPERATIONS = 400 };
+
+typedef struct row_check {
+    const ip_placing *p;
+    int n_loads;
+    bool fits;
+} row_check;
+
+/* Loads of rows above and below, of an input and at the element's own column. */
+static void check_load(ip_expr *x, void *user)
+{
+    row_check *c = user;
+    if (x->op == IP_X_WINDOW || x->op == IP_X_LOOP) c->fits = false;
+    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE) return;
+    const ip_expr *row = ip_x_offset_from(c->p->plan->ir, x->arg[1], 1);
+    c->n_loads++;
+    c->fits &= row && row->op == IP_X_CONST && ip_x_is_coord(x->arg[2], 2) && x->n_args == 4 &&
+               x->dtype == IMGPAR_F32 && !ip_kernel_placed(c->p->kernel, x->source);
+}
+
+void ip_place_together(const ip_placing *p, ip_placed *placed)
+{
+    const ip_stage *s = placed->stage;
+    row_check c = { .p = p, .fits = true };
+    bool is_row = placed->place == IP_PLACE_RING && p->kernel->schedule == IP_SCHEDULE_ROWS && s->kind == IP_STAGE_MAP;
+    if (!is_row || placed->is_copy || placed->is_stored || placed->is_mask || placed->mask || placed->at_once ||
+        placed->pace >= 0 || placed->n_running > 0 || placed->goes_beyond || s->dtype != IMGPAR_F32)
+        return;
+    ip_x_walk(p->plan->ir, s->body, check_load, &c);
+    if (c.fits && c.n_loads >= LEAST_ROWS && ip_x_size(p->plan->ir, s->body) <= MOST_OPERATIONS)
+        placed->together = IP_TOGETHER;
+}
