@@ -254,10 +254,12 @@ static bool choose_filter(const writer *w, slot *s, size_t piece, choice *out)
     return true;
 }
 
-/* Filters what stands before a piece as the piece before does. */
-static bool filter_before(const writer *w, slot *s, size_t piece)
+/* Filters what stands before a piece as the piece before does, which is tried where the piece itself was: of that the
+ * sizes are left. */
+static bool filter_before(const writer *w, slot *s, size_t piece, ip_deflate_sample *sample)
 {
     choice before;
+    sample->bytes = sample->other = NULL;
     return choose_filter(w, s, piece - 1, &before) &&
            filter_rows(w, s, before.filter, piece * w->piece_rows - w->rows_before, w->rows_before, s->filtered);
 }
@@ -271,7 +273,7 @@ static bool deflate_rows(const writer *w, slot *s, size_t piece)
     if (w->level > 0 && !choose_filter(w, s, piece, &chosen)) return false;
     const bool looks_back =
         w->level > 0 && piece > 0 && ip_deflater_looks_back(&chosen.sample, n_rows * stride) && n_before > 0;
-    if (looks_back && !filter_before(w, s, piece)) return false;
+    if (looks_back && !filter_before(w, s, piece, &chosen.sample)) return false;
     if (!filter_rows(w, s, chosen.filter, piece * w->piece_rows, n_rows, bytes)) return false;
     s->sum = libdeflate_adler32(1, bytes, n_rows * stride);
     const size_t window = n_before < IP_DEFLATE_WINDOW ? n_before : IP_DEFLATE_WINDOW;
