@@ -124,7 +124,23 @@ START_TEST(png_of_several_pieces_is_one_stream)
 }
 END_TEST
 
-/* The same by zlib, which stops at each block. */
+/* Above 16 MiB pieces grow, up to 1 MiB. */
+START_TEST(png_of_large_pieces_is_one_stream)
+{
+    static const int heights[] = { 2100, 3600 }; /* of 8400 bytes: 17.6 and 30.2 MB */
+    const size_t n = (size_t)heights[_i] * 2800 * 3;
+    uint8_t *bytes = contents(3, n);
+    ip_pixels p = pixels_3d(IMGPAR_U8, heights[_i], 2800, 3, bytes);
+    blob b = encode(&p, IP_FORMAT_PNG, "level=1");
+    ip_image image = decode(b);
+    ck_assert_mem_eq(image.pixels, bytes, n);
+    ip_image_release(&image);
+    blob_free(&b);
+    free(bytes);
+}
+END_TEST
+
+/* Where the last block of a code begins and ends, by zlib, which stops at each. */
 static ip_deflate_end end_by_zlib(unsigned char *code, size_t n, size_t n_bytes)
 {
     ip_deflate_end found = { 0, 0 };
@@ -1092,6 +1108,7 @@ int main(void)
     tcase_add_loop_test(c, npy_keeps_every_dtype_and_shape, 0, N(arrays) * IMGPAR_N_DTYPES);
     tcase_add_loop_test(c, png_and_pnm_keep_u8_and_u16, 0, N(lossless));
     tcase_add_loop_test(c, png_of_several_pieces_is_one_stream, 0, N_CONTENTS);
+    tcase_add_loop_test(c, png_of_large_pieces_is_one_stream, 0, 2);
     tcase_add_loop_test(c, last_block_of_a_code_is_found, 0, N_CONTENTS);
     tcase_add_loop_test(c, what_is_no_code_has_no_last_block, 0, 3);
     tcase_add_loop_test(c, png_of_every_filter_is_read, 0, 8);

@@ -26,7 +26,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { PIECE_BYTES = 512 << 10 };
+enum { PIECE_BYTES = 512 << 10, MOST_PIECE_BYTES = 1 << 20, ENOUGH_PIECES = 32 };
 enum { DEFAULT_LEVEL = 6, HEADER_BYTES = 2, SUM_BYTES = 4 /* of a zlib stream (RFC 1950) */ };
 
 /* PNG's filters, and the usual choice among them for each row. */
@@ -330,13 +330,20 @@ static imgpar_status take_piece(void *user, size_t piece, void *made_in, ip_erro
     return ip_sink_settle(w->out, err);
 }
 
+/* Samples of large pieces take a smaller part of the time, but few pieces leave processors without any at the end. */
+static size_t piece_bytes(size_t n)
+{
+    const size_t bytes = n / ENOUGH_PIECES;
+    return bytes < PIECE_BYTES ? PIECE_BYTES : bytes < MOST_PIECE_BYTES ? bytes : MOST_PIECE_BYTES;
+}
+
 /* Where the picture is cut. */
 static void cut(writer *w)
 {
     const ip_picture *p = &w->picture;
     w->row_bytes = ip_picture_row_bytes(p);
     w->pixel_bytes = p->channels * (size_t)p->bits / 8;
-    w->piece_rows = PIECE_BYTES / (w->row_bytes + 1) + 1;
+    w->piece_rows = piece_bytes(p->height * (w->row_bytes + 1)) / (w->row_bytes + 1) + 1;
     if (w->piece_rows > p->height) w->piece_rows = p->height;
     w->sample_bytes = w->row_bytes < IP_DEFLATE_SAMPLE ? w->row_bytes : IP_DEFLATE_SAMPLE - 1;
     w->sample_rows = IP_DEFLATE_SAMPLE / (w->sample_bytes + 1);
