@@ -6,9 +6,12 @@
 
 #include "io_help.h"
 #include "io/codec.h"
+#include "io/deflate_end.h"
 
 #include <dirent.h>
+#include <libdeflate.h>
 #include <math.h>
+#include <zlib.h>
 
 /* ---- round trips --------------------------------------------------------------------- */
 
@@ -118,6 +121,88 @@ START_TEST(png_of_several_pieces_is_one_stream)
                 blob_free(&b);
                 free(bytes);
             }
+}
+END_TEST
+
+/* Above 16 MiB pieces grow, up to 1 MiB. */
+START_TEST(png_of_large_pieces_is_one_stream)
+{
+    static const int heights[] = { 2100, 3600 }; /* of 8400 bytes: 17.6 and 30.2 MB */
+    const size_t n = (size_t)heights[_i] * 2800 * 3;
+    uint8_t *bytes = contents(3, n);
+    ip_pixels p = pixels_3d(IMGPAR_U8, heights[_i], 2800, 3, bytes);
+    blob b = encode(&p, IP_FORMAT_PNG, "level=1");
+    ip_image image = decode(b);
+    ck_assert_mem_eq(image.pixels, bytes, n);
+    ip_image_release(&image);
+    blob_free(&b);
+    free(bytes);
+}
+END_TEST
+
+/* Where the last block of a code begins and ends, by zlib, which stops at each. */
+static ip_deflate_end end_by_zlib(unsigned char *code, size_t n, size_t n_bytes)
+{
+    ip_deflate_end found = { 0, 0 };
+    unsigned char *bytes = malloc(n_bytes + 1);
+    z_stream z = { .next_in = code, .avail_in = (uInt)n, .next_out = bytes, .avail_out = (uInt)n_bytes + 1 };
+    ck_assert_int_eq(inflateInit2(&z, -15), Z_OK);
+    while (found.end == 0) {
+        const int status = inflate(&z, Z_BLOCK);
+        ck_assert(status == Z_OK || status == Z_BUF_ERROR);
+        ck_assert_int_ne(z.data_type & 128, 0);
+        const size_t at = 8 * (n - z.avail_in) - (size_t)(z.data_type & 7);
+        *(z.data_type & 64 ? &found.end : &found.block) = at;
+    }
+    ck_assert_uint_eq(z.total_out, n_bytes);
+    inflateEnd(&z);
+    free(bytes);
+    return found;
+}
+
+static void check_end(unsigned char *code, size_t n, size_t n_bytes)
+{
+    const ip_deflate_end expected = end_by_zlib(code, n, n_bytes);
+    ip_deflate_end found;
+    ck_assert(ip_deflate_find_end(code, n, &found));
+    ck_assert_uint_eq(found.block, expected.block);
+    ck_assert_uint_eq(found.end, expected.end);
+    ck_assert(!ip_deflate_find_end(code, n - 1, &found));
+    ck_assert(!ip_deflate_find_end(code, n / 2, &found));
+}
+
+/* By libdeflate's levels 0 to 12, and by what else zlib knows: runs, no repetitions, fixed codes. */
+START_TEST(last_block_of_a_code_is_found)
+{
+    static const size_t lengths[] = { 0, 1, 2, 300, 20000, 200001 };
+    static const int strategies[] = { Z_RLE, Z_HUFFMAN_ONLY, Z_FIXED };
+    uint8_t *bytes = contents(_i, 200001), *code = malloc(400000);
+    for (int k = 0; k < N(lengths); k++) {
+        for (int level = 0; level <= 12; level++) {
+            struct libdeflate_compressor *by = libdeflate_alloc_compressor(level);
+            check_end(code, libdeflate_deflate_compress(by, bytes, lengths[k], code, 400000), lengths[k]);
+            libdeflate_free_compressor(by);
+        }
+        for (int s = 0; s < N(strategies); s++) {
+            z_stream z = { .next_in = bytes, .avail_in = (uInt)lengths[k], .next_out = code, .avail_out = 400000 };
+            ck_assert_int_eq(deflateInit2(&z, 6, Z_DEFLATED, -15, 8, strategies[s]), Z_OK);
+            ck_assert_int_eq(deflate(&z, Z_FINISH), Z_STREAM_END);
+            check_end(code, z.total_out, lengths[k]);
+            deflateEnd(&z);
+        }
+    }
+    free(code);
+    free(bytes);
+}
+END_TEST
+
+/* A kind of block that there is not, stored bytes whose number is told in two ways, codes that are all ones. */
+START_TEST(what_is_no_code_has_no_last_block)
+{
+    static const unsigned char bad[][4] = { { 7, 0, 0, 0 }, { 1, 5, 0, 0 }, { 0xfd, 0xff, 0xff, 0xff } };
+    ip_deflate_end found;
+    ck_assert(!ip_deflate_find_end(bad[_i], sizeof bad[_i], &found));
+    ck_assert(!ip_deflate_find_end(bad[_i], 0, &found));
 }
 END_TEST
 
@@ -1023,6 +1108,9 @@ int main(void)
     tcase_add_loop_test(c, npy_keeps_every_dtype_and_shape, 0, N(arrays) * IMGPAR_N_DTYPES);
     tcase_add_loop_test(c, png_and_pnm_keep_u8_and_u16, 0, N(lossless));
     tcase_add_loop_test(c, png_of_several_pieces_is_one_stream, 0, N_CONTENTS);
+    tcase_add_loop_test(c, png_of_large_pieces_is_one_stream, 0, 2);
+    tcase_add_loop_test(c, last_block_of_a_code_is_found, 0, N_CONTENTS);
+    tcase_add_loop_test(c, what_is_no_code_has_no_last_block, 0, 3);
     tcase_add_loop_test(c, png_of_every_filter_is_read, 0, 8);
     tcase_add_loop_test(c, png_is_no_larger_than_libpng_makes_it, 0, N_CONTENTS);
     tcase_add_loop_test(c, jpeg_keeps_the_look, 0, N(jpeg_settings));

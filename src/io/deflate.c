@@ -21,12 +21,12 @@
  * Note [Joining]
  * libdeflate ends what it makes by a last block. So that more can follow, the bit that says "last" must be cleared, and
  * the end brought to a byte: by an empty stored block, which is 3 bits of zero, zeros up to the byte, and 00 00 FF FF.
- * Where that bit is and where the last code ends, only who inflates the piece knows; zlib does, and stops at each
- * block.
+ * Where that bit is and where the last code ends, only who walks over all codes of the piece knows (deflate_end.h).
  */
 #include "io/deflate.h"
 
 #include "base/alloc.h"
+#include "io/deflate_end.h"
 
 #include <libdeflate.h>
 #include <string.h>
@@ -52,10 +52,9 @@ typedef enum way { QUICKEST, QUICK, RUNS, FAIR, MATCHES, MORE_MATCHES, N_OF_ONE,
 struct ip_deflater {
     int level;
     struct libdeflate_compressor *by[N_OF_ONE]; /* NULL at level 0, and of RUNS */
-    z_stream runs, going_on, inflating; /* at level 0 `runs` stores; going_on repeats what was before the piece, too */
-    bool has_runs, has_going_on, has_inflating;
-    size_t n_inflated;                        /* of `inflated` */
-    unsigned char *inflated, *sample, *other; /* other: a second code of a piece */
+    z_stream runs, going_on; /* at level 0 `runs` stores; going_on repeats what was before the piece, too */
+    bool has_runs, has_going_on;
+    unsigned char *sample, *other; /* other: a second code of a piece */
 };
 
 static voidpf zlib_alloc(voidpf user, uInt n, uInt size)
@@ -83,20 +82,16 @@ static bool begin_matching(ip_deflater *d)
 
 static bool begin(ip_deflater *d, size_t most)
 {
-    d->runs.zalloc = d->going_on.zalloc = d->inflating.zalloc = zlib_alloc;
-    d->runs.zfree = d->going_on.zfree = d->inflating.zfree = zlib_free;
+    d->runs.zalloc = d->going_on.zalloc = zlib_alloc;
+    d->runs.zfree = d->going_on.zfree = zlib_free;
     const int level = d->level > 0 ? 6 : 0, strategy = d->level > 0 ? Z_RLE : Z_DEFAULT_STRATEGY;
     d->has_runs = deflateInit2(&d->runs, level, Z_DEFLATED, -WINDOW_BITS, MEMORY_LEVEL, strategy) == Z_OK;
     if (!d->has_runs || d->level == 0) return d->has_runs;
     d->has_going_on =
         deflateInit2(&d->going_on, d->level, Z_DEFLATED, -WINDOW_BITS, LIBPNG_MEMORY_LEVEL, Z_FILTERED) == Z_OK;
-    d->has_inflating = inflateInit2(&d->inflating, -WINDOW_BITS) == Z_OK;
-    d->n_inflated = most;
-    d->inflated = ip_alloc(most);
     d->sample = ip_alloc(ip_deflater_bound(d, IP_DEFLATE_SAMPLE));
     d->other = ip_alloc(ip_deflater_bound(d, most));
-    if (!d->has_going_on || !d->has_inflating || !d->inflated || !d->sample || !d->other || ip_fault(IP_FAULT_ALLOC))
-        return false;
+    if (!d->has_going_on || !d->sample || !d->other || ip_fault(IP_FAULT_ALLOC)) return false;
     return begin_matching(d);
 }
 
@@ -115,10 +110,8 @@ void ip_deflater_free(ip_deflater *d)
     if (!d) return;
     if (d->has_runs) deflateEnd(&d->runs);
     if (d->has_going_on) deflateEnd(&d->going_on);
-    if (d->has_inflating) inflateEnd(&d->inflating);
     for (way k = QUICKEST; k < N_OF_ONE; k++)
         libdeflate_free_compressor(d->by[k]);
-    ip_free(d->inflated);
     ip_free(d->sample);
     ip_free(d->other);
     ip_free(d);
@@ -148,26 +141,14 @@ static size_t deflate_runs(ip_deflater *d, const unsigned char *bytes, size_t n,
     return deflate_by(&d->runs, bytes, n, is_last, out, ip_deflater_bound(d, n));
 }
 
-/* Note [Joining]. n bytes of code, of at most d->n_inflated bytes; how many there are then, 0: no memory. */
-static size_t make_joinable(ip_deflater *d, unsigned char *out, size_t n)
+/* Note [Joining]. n bytes of code; how many there are then, 0: they are none. */
+static size_t make_joinable(unsigned char *out, size_t n)
 {
-    z_stream *z = &d->inflating;
-    size_t last = 0, end = 0; /* bits: where the last block begins, where its code ends */
-    inflateReset(z);
-    z->next_in = out;
-    z->avail_in = (uInt)n;
-    z->next_out = d->inflated;
-    z->avail_out = (uInt)d->n_inflated;
-    for (bool is_last = false; !is_last;) {
-        const int status = inflate(z, Z_BLOCK); /* Z_BUF_ERROR: an end that was in its buffer */
-        if ((status != Z_OK && status != Z_BUF_ERROR) || !(z->data_type & 128)) return 0;
-        const size_t at = 8 * (n - z->avail_in) - (size_t)(z->data_type & 7);
-        is_last = z->data_type & 64;
-        *(is_last ? &end : &last) = at;
-    }
-    out[last >> 3] &= (unsigned char)~(1u << (last & 7));
+    ip_deflate_end last;
+    if (!ip_deflate_find_end(out, n, &last)) return 0;
+    out[last.block >> 3] &= (unsigned char)~(1u << (last.block & 7));
     memset(out + n, 0, JOINT);
-    const size_t joint = (end + 3 + 7) / 8;
+    const size_t joint = (last.end + 3 + 7) / 8;
     out[joint + 2] = out[joint + 3] = 0xff;
     return joint + 4;
 }
@@ -249,7 +230,7 @@ static bool repeats(ip_deflater *d, const unsigned char *bytes, size_t n, size_t
 static size_t deflate_matches(ip_deflater *d, way by, const ip_deflate_input *in, unsigned char *out)
 {
     const size_t n_out = libdeflate_deflate_compress(d->by[by], in->bytes, in->n, out, ip_deflater_bound(d, in->n));
-    return in->is_last ? n_out : make_joinable(d, out, n_out);
+    return in->is_last ? n_out : make_joinable(out, n_out);
 }
 
 size_t ip_deflate_piece(ip_deflater *d, const ip_deflate_input *in, unsigned char *out)

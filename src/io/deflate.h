@@ -18,9 +18,9 @@ enum { IP_DEFLATE_WINDOW = 32 << 10 };
 /* Bytes from here and there in a piece, in the form that was chosen for it, and in another one: the code of the piece
  * is to be no larger than what zlib makes of that. */
 typedef struct ip_deflate_sample {
-    const unsigned char *bytes, *other;
-    size_t n;                      /* of both, at most IP_DEFLATE_SAMPLE */
-    size_t n_quick, n_other_quick; /* ip_deflater_quick_size() of both */
+    const unsigned char *bytes, *other; /* not looked at where ip_deflater_looks_back() */
+    size_t n;                           /* of both, at most IP_DEFLATE_SAMPLE */
+    size_t n_quick, n_other_quick;      /* ip_deflater_quick_size() of both */
 } ip_deflate_sample;
 enum { IP_DEFLATE_SAMPLE = 32 << 10 };
 

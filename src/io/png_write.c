@@ -26,7 +26,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { PIECE_BYTES = 512 << 10 };
+enum { PIECE_BYTES = 512 << 10, MOST_PIECE_BYTES = 1 << 20, ENOUGH_PIECES = 32 };
 enum { DEFAULT_LEVEL = 6, HEADER_BYTES = 2, SUM_BYTES = 4 /* of a zlib stream (RFC 1950) */ };
 
 /* PNG's filters, and the usual choice among them for each row. */
@@ -254,10 +254,12 @@ static bool choose_filter(const writer *w, slot *s, size_t piece, choice *out)
     return true;
 }
 
-/* Filters what stands before a piece as the piece before does. */
-static bool filter_before(const writer *w, slot *s, size_t piece)
+/* Filters what stands before a piece as the piece before does, which is tried where the piece itself was: of that the
+ * sizes are left. */
+static bool filter_before(const writer *w, slot *s, size_t piece, ip_deflate_sample *sample)
 {
     choice before;
+    sample->bytes = sample->other = NULL;
     return choose_filter(w, s, piece - 1, &before) &&
            filter_rows(w, s, before.filter, piece * w->piece_rows - w->rows_before, w->rows_before, s->filtered);
 }
@@ -271,7 +273,7 @@ static bool deflate_rows(const writer *w, slot *s, size_t piece)
     if (w->level > 0 && !choose_filter(w, s, piece, &chosen)) return false;
     const bool looks_back =
         w->level > 0 && piece > 0 && ip_deflater_looks_back(&chosen.sample, n_rows * stride) && n_before > 0;
-    if (looks_back && !filter_before(w, s, piece)) return false;
+    if (looks_back && !filter_before(w, s, piece, &chosen.sample)) return false;
     if (!filter_rows(w, s, chosen.filter, piece * w->piece_rows, n_rows, bytes)) return false;
     s->sum = libdeflate_adler32(1, bytes, n_rows * stride);
     const size_t window = n_before < IP_DEFLATE_WINDOW ? n_before : IP_DEFLATE_WINDOW;
@@ -328,13 +330,20 @@ static imgpar_status take_piece(void *user, size_t piece, void *made_in, ip_erro
     return ip_sink_settle(w->out, err);
 }
 
+/* Samples of large pieces take a smaller part of the time, but few pieces leave processors without any at the end. */
+static size_t piece_bytes(size_t n)
+{
+    const size_t bytes = n / ENOUGH_PIECES;
+    return bytes < PIECE_BYTES ? PIECE_BYTES : bytes < MOST_PIECE_BYTES ? bytes : MOST_PIECE_BYTES;
+}
+
 /* Where the picture is cut. */
 static void cut(writer *w)
 {
     const ip_picture *p = &w->picture;
     w->row_bytes = ip_picture_row_bytes(p);
     w->pixel_bytes = p->channels * (size_t)p->bits / 8;
-    w->piece_rows = PIECE_BYTES / (w->row_bytes + 1) + 1;
+    w->piece_rows = piece_bytes(p->height * (w->row_bytes + 1)) / (w->row_bytes + 1) + 1;
     if (w->piece_rows > p->height) w->piece_rows = p->height;
     w->sample_bytes = w->row_bytes < IP_DEFLATE_SAMPLE ? w->row_bytes : IP_DEFLATE_SAMPLE - 1;
     w->sample_rows = IP_DEFLATE_SAMPLE / (w->sample_bytes + 1);
