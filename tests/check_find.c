@@ -167,6 +167,57 @@ START_TEST(different_values_are_counted_in_every_dtype)
 }
 END_TEST
 
+static int in_order(const void *u, const void *v)
+{
+    const real a = *(const real *)u, b = *(const real *)v;
+    return goes_before(a, b, false) ? -1 : goes_before(b, a, false);
+}
+
+/* Each value of the elements in order. */
+static int64_t different_of_sorted(const nd *a, real *values, real *counts)
+{
+    const int64_t n = picture_count(&a->p);
+    int64_t found = 0;
+    real *sorted = malloc((size_t)n * sizeof *sorted);
+    ck_assert_ptr_nonnull(sorted);
+    memcpy(sorted, a->p.v, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, in_order);
+    for (int64_t k = 0; k < n; k++) {
+        if (k == 0 || !same_value(sorted[k], sorted[k - 1])) values[found++] = sorted[k];
+        counts[found - 1]++;
+    }
+    free(sorted);
+    return found;
+}
+
+enum { TABLES = 270001, LATE = 240000 }; /* enough that tables are tried; elements that are one value */
+
+/* Few values, more than the least that are sorted, more than there is room for, and so many only behind the rest. */
+START_TEST(few_of_many_values_are_found_by_tables)
+{
+    static const int cases[] = { 100, 9000, 100000, 0 };
+    const imgpar_dtype dtype = (imgpar_dtype)_i;
+    for (size_t s = 0; s < sizeof cases / sizeof *cases; s++) {
+        nd a = few_values(dtype, "270001", cases[s] ? cases[s] : TABLES);
+        for (int64_t k = 0; k < LATE && !cases[s]; k++)
+            a.p.v[k] = 1;
+        nd values = nd_new(dtype, "270001"), counts = nd_new(IMGPAR_I32, "270001"), number = nd_new(IMGPAR_U64, "1");
+        memset(values.p.v, 0, TABLES * sizeof(real));
+        memset(counts.p.v, 0, TABLES * sizeof(real));
+        number.p.v[0] = (real)different_of_sorted(&a, values.p.v, counts.p.v);
+        imgpar_array *in = nd_array(ctx, &a);
+        nd_check_dtype(ctx, imgpar_unique(in), &values, true, dtype, "unique");
+        nd_check_dtype(ctx, imgpar_unique_counts(in), &counts, true, dtype, "unique_counts");
+        nd_check_dtype(ctx, imgpar_count_unique(in), &number, true, dtype, "count_unique");
+        imgpar_array_release(in);
+        nd_free(&a);
+        nd_free(&values);
+        nd_free(&counts);
+        nd_free(&number);
+    }
+}
+END_TEST
+
 START_TEST(values_and_counts_together_sort_once)
 {
     nd a = few_values(IMGPAR_I32, "5000", 40);
@@ -572,6 +623,7 @@ int main(void)
     tcase_add_loop_test(c, the_best_of_each_row_are_found_in_every_dtype, 0, IMGPAR_COMPLEX64);
     tcase_add_loop_test(c, places_that_are_not_0_are_found_in_every_dtype, 0, IMGPAR_COMPLEX64);
     tcase_add_loop_test(c, different_values_are_counted_in_every_dtype, 0, IMGPAR_COMPLEX64);
+    tcase_add_loop_test(c, few_of_many_values_are_found_by_tables, 0, IMGPAR_COMPLEX64);
     tcase_add_test(c, values_and_counts_together_sort_once);
     tcase_add_loop_test(c, values_are_placed_among_edges_in_every_dtype, 0, IMGPAR_COMPLEX64);
     tcase_add_loop_test(c, values_are_folded_where_they_belong_in_every_dtype, 0, N_FOLDS * (IMGPAR_COMPLEX64));

@@ -139,6 +139,14 @@ static real point_1000(const nd *in, const int64_t *i)
                                     261, 165, 393, 147, 379, 737, 353, 1015, 743, 535 };
     return (void)in, point[i[1]] / 1024;
 }
+/* Points 3000000000 and the next one, over 2^32: scipy.stats.qmc.Sobol(3, scramble=False, bits=32). */
+static real far_points(const nd *in, const int64_t *i)
+{
+    static const uint32_t points[2][3] = { { 9313751u, 206004777u, 3953899511u },
+                                           { 2156797399u, 2353488425u, 1806415863u } };
+    return (void)in, points[i[0]][i[1]] * 0x1p-32L;
+}
+static real none(const nd *in, const int64_t *i) { return (void)in, (void)i, NAN; }
 static real shifted(const nd *in, const int64_t *i)
 {
     const uint32_t counter[4] = { (uint32_t)i[1], 0, 0, 0 }, key[2] = { (uint32_t)SEED, (uint32_t)(SEED >> 32) };
@@ -270,6 +278,42 @@ static const nd_case cases[] = {
       shifted,
       0,
       f64 },
+    { "sobol_at",
+      "sobol_at(indices([8 3], 0), indices([8 3], 1))",
+      { 0 },
+      { { 0 } },
+      2,
+      { 8, 3 },
+      even_points,
+      0,
+      f32 },
+    { "sobol_at",
+      "sobol_at(numbers([1000], dtype=i64), indices([1 21], 1, dtype=u8))",
+      { 0 },
+      { { 0 } },
+      2,
+      { 1, 21 },
+      point_1000,
+      0,
+      f32 },
+    { "sobol_at",
+      "sobol_at(numbers([0; 1], dtype=u32) + 3000000000, indices([2 3], 1), dtype=f64)",
+      { 0 },
+      { { 0 } },
+      2,
+      { 2, 3 },
+      far_points,
+      0,
+      f64 },
+    { "sobol_at",
+      "sobol_at(numbers([-1 4294967296 0 0], dtype=i64), numbers([0 0 -1 21], dtype=i32))",
+      { 0 },
+      { { 0 } },
+      1,
+      { 4 },
+      none,
+      0,
+      f32 },
     { "normal",
       "normal([3 5 7], seed=1234567890123, mean=10, sigma=2)",
       { 0 },

@@ -88,6 +88,7 @@ static const struct {
 } whites[] = {
     { 0,
       " numbers full zeros ones eye indices arange linspace random normal randint exponential poisson sobol"
+      " sobol_at"
       " sum prod bits_and bits_or bits_xor argmin argmax variance norm dot histogram weighted_histogram count_nonzero"
       " count_unique unique_counts find argsort argtopk lexsort searchsorted cumsum cumprod scan matmul matprod matinv"
       " scatter_add rgb_to_hsv rgb_to_lab rgb_to_xyz rgb_to_oklab rgb_to_hsl lab_to_lch delta_e shi_tomasi mse mae "

@@ -290,6 +290,7 @@ expect_run "a form is explained" 0 "make(width, height, expr, channels=, shape=)
   stands for width, height and channels: make(shape=[5 64 64 1], expr=z). Of more than 4 axes
   y, x and c are the last three; indices() has the others.
   Random numbers need no shape in it, make(64, 64, x + normal(seed=3)), as beside arrays: a + normal(sigma=9).
+  sobol_at(x, 0) is number x of Sobol's sequence.
 
 example:
   make(256, 64, x)" "" --help make

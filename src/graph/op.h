@@ -41,6 +41,7 @@ enum {
 
 /* The row that joins the arrays of a row that takes more than its one (lexsort), which takes them apart. */
 #define IP_KEYS "keys"
+#define IP_DISTINCT "distinct"
 
 struct ip_op {
     imgpar_op_info info;

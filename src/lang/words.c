@@ -69,7 +69,8 @@ static const ip_word words[] = {
          "With channels=n it has n, and c counts them. shape=[...], 1 to 8 extents from the first axis on,\n"
          "stands for width, height and channels: make(shape=[5 64 64 1], expr=z). Of more than 4 axes\n"
          "y, x and c are the last three; indices() has the others.\n"
-         "Random numbers need no shape in it, make(64, 64, x + normal(seed=3)), as beside arrays: a + normal(sigma=9).",
+         "Random numbers need no shape in it, make(64, 64, x + normal(seed=3)), as beside arrays: a + normal(sigma=9)."
+         "\nsobol_at(x, 0) is number x of Sobol's sequence.",
          "make(256, 64, x)", 0, "width", "height", "expr", "channels", "shape"),
     FORM("iterate", ip_form_iterate, "iterate(start, count, step, until=, check=1)", "repeats a step",
          "step is an expression in _, the value before it, or a function p -> expr; several values are carried with\n"

@@ -4,6 +4,7 @@
 
 #include "base/dtype.h"
 #include "graph/services.h"
+#include "ops/distinct.h"
 #include "ops/infer.h"
 #include "ops/slices.h"
 #include "ops/view.h"
@@ -223,6 +224,9 @@ imgpar_array *ip_expand_count_nonzero(const imgpar_array *call)
 /* ---- different values ------------------------------------------------------------------------------- */
 
 enum { UNIQUE_VALUES, UNIQUE_COUNTS, UNIQUE_NUMBER }; /* variants of the rows */
+/* Of how many values at least tables are sorted, and how many times as many the next size has: a sort of the least
+ * takes 0.1 ms. */
+enum { LEAST_SIZE = 1 << 12, SIZES = 16 };
 
 /* Whether an element of a sorted vector is the first of its value. NaN differs from itself. */
 static imgpar_array *is_first(ip_making *m, imgpar_array *sorted)
@@ -235,22 +239,77 @@ static imgpar_array *is_first(ip_making *m, imgpar_array *sorted)
     return ip_make_pair(m, "either", at_start, differs);
 }
 
+/* A number as a vector. */
+static imgpar_array *vector_of(ip_making *m, imgpar_array *a) { return a->type.rank == 1 ? a : ip_make_flat(m, a); }
+
+/* The vector brought to n elements by zeros. */
+static imgpar_array *filled(ip_making *m, imgpar_array *a, int64_t n)
+{
+    const double after = (double)(n - a->type.shape[0]), before = 0;
+    return ip_make(m, "pad", 3,
+                   (ip_arg[]){ ip_arg_array(a), numbers("before", &before, 1), numbers("after", &after, 1) });
+}
+
+/* Of a vector of elements that stand for as many as counts tells, n in all; NULL: each for itself. */
+static imgpar_array *unique_of(ip_making *m, imgpar_array *elements, imgpar_array *counts, int64_t n)
+{
+    const int wanted = m->call->op->variant;
+    imgpar_array *order = NULL, *sorted;
+    if (wanted == UNIQUE_COUNTS && counts) {
+        order = ip_make_of(m, "argsort", elements);
+        sorted = ip_make_pair(m, "take", elements, order);
+    } else
+        sorted = ip_make_of(m, "sort", elements);
+    imgpar_array *first = is_first(m, sorted), *number = ip_make_of(m, "sum", first);
+    if (wanted == UNIQUE_NUMBER) return number;
+    imgpar_array *starts = true_first(m, first), *k = place(m, starts), *count = as_i32(m, number);
+    imgpar_array *is_one = ip_make_pair(m, "lt", k, count);
+    if (wanted == UNIQUE_VALUES) return select_of(m, is_one, ip_make_pair(m, "take", sorted, starts), 0);
+    if (order) { /* elements stand behind those that stand for the ones before */
+        imgpar_array *standing = ip_make_pair(m, "take", counts, order);
+        imgpar_array *before = ip_make_pair(m, "minus", ip_make_of(m, "cumsum", standing), standing);
+        starts = as_i32(m, ip_make_pair(m, "take", before, starts));
+    }
+    imgpar_array *follows = ip_make_pair(m, "lt", ip_make_pair(m, "plus", k, ip_make_number(m, 1)), count);
+    imgpar_array *end = select_of(m, follows, neighbour(m, starts, 1), (double)n);
+    return select_of(m, is_one, ip_make_pair(m, "minus", end, starts), 0);
+}
+
+/* Elements from `from` on. */
+static imgpar_array *part_of(ip_making *m, imgpar_array *a, int64_t from, int64_t n)
+{
+    const double first = (double)from, last = (double)(from + n);
+    return ip_make(m, "slice", 3, (ip_arg[]){ ip_arg_array(a), numbers("from", &first, 1), numbers("to", &last, 1) });
+}
+
+/* Where there are few values (distinct.h, Note [Few values]) they are sorted alone, and how often each occurs is known.
+ * Branches on their number choose among sizes of what is sorted. */
+static imgpar_array *unique_of_few(ip_making *m, imgpar_array *flat, int64_t most)
+{
+    const int64_t n = flat->type.shape[0], room = m->call->op->variant == UNIQUE_NUMBER ? 2 : n;
+    imgpar_array *tables = ip_make_of(m, IP_DISTINCT, flat), *found = part_of(m, tables, 0, 1);
+    imgpar_array *result = filled(m, vector_of(m, unique_of(m, flat, NULL, n)), room);
+    for (int64_t size = most; size >= LEAST_SIZE; size /= SIZES) {
+        imgpar_array *few = ip_make_pair(m, "take", flat, part_of(m, tables, 1, size)),
+                     *counts = part_of(m, tables, 1 + most, size);
+        imgpar_array *of_few = filled(m, vector_of(m, unique_of(m, few, counts, n)), room);
+        imgpar_array *fits = ip_make_pair(m, "le", found, ip_make_number(m, (double)size));
+        result = ip_make(m, "select", 3, (ip_arg[]){ ip_arg_array(fits), ip_arg_array(of_few), ip_arg_array(result) });
+    }
+    return result;
+}
+
 imgpar_array *ip_expand_unique(const imgpar_array *call)
 {
-    if (call->op->variant == UNIQUE_NUMBER && is_empty(call)) return ip_expand_count_nonzero(call);
+    const bool is_number = call->op->variant == UNIQUE_NUMBER;
+    if (is_number && is_empty(call)) return ip_expand_count_nonzero(call);
     ip_making m = { .call = call };
     imgpar_array *flat = ip_make_flat(&m, call->inputs[0]);
     if (is_empty(call)) return ip_made(&m, call->op->variant == UNIQUE_VALUES ? flat : as_i32(&m, flat));
-    imgpar_array *sorted = ip_make_of(&m, "sort", flat);
-    imgpar_array *first = is_first(&m, sorted), *number = ip_make_of(&m, "sum", first);
-    if (call->op->variant == UNIQUE_NUMBER) return ip_made(&m, number);
-    imgpar_array *starts = true_first(&m, first), *k = place(&m, starts), *count = as_i32(&m, number);
-    imgpar_array *is_one = ip_make_pair(&m, "lt", k, count);
-    if (call->op->variant == UNIQUE_VALUES)
-        return ip_made(&m, select_of(&m, is_one, ip_make_pair(&m, "take", sorted, starts), 0));
-    imgpar_array *follows = ip_make_pair(&m, "lt", ip_make_pair(&m, "plus", k, ip_make_number(&m, 1)), count);
-    imgpar_array *end = select_of(&m, follows, neighbour(&m, starts, 1), (double)sorted->type.shape[0]);
-    return ip_made(&m, select_of(&m, is_one, ip_make_pair(&m, "minus", end, starts), 0));
+    const int64_t most = ip_distinct_most(flat->type.shape[0]);
+    if (!most) return ip_made(&m, unique_of(&m, flat, NULL, flat->type.shape[0]));
+    imgpar_array *result = unique_of_few(&m, flat, most);
+    return ip_made(&m, is_number ? ip_make_of(&m, "maxval", result) : result);
 }
 
 /* ---- elements in order ---------------------------------------------------------------------------------- */

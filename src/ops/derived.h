@@ -13,7 +13,7 @@
 
 #include "ops/build.h"
 
-enum { IP_MAKING_ARRAYS = 32 };
+enum { IP_MAKING_ARRAYS = 160 };
 
 typedef struct ip_making {
     const imgpar_array *call;

@@ -134,3 +134,17 @@ imgpar_status ip_infer_sobol(imgpar_array *node, ip_error *err)
                        count, skip);
     return infer(node, 2, (int64_t[]){ (int64_t)count, (int64_t)ip_param_number(node, "dimensions") }, err);
 }
+
+imgpar_status ip_infer_sobol_at(imgpar_array *node, ip_error *err)
+{
+    for (int k = 0; k < 2; k++)
+        if (ip_dtype(node->inputs[k]->type.dtype)->is_float)
+            return ip_fail(err, IMGPAR_E_SHAPE, "sobol_at: %s is %s; it must be an integer",
+                           node->op->info.input_names[k], ip_dtype(node->inputs[k]->type.dtype)->name);
+    imgpar_status st = ip_infer_broadcast(node, 0, err);
+    if (st) return st;
+    node->type.dtype = dtype_of(node);
+    node->type.space = IMGPAR_SPACE_DATA;
+    node->range = ip_range_of(node->type.dtype);
+    return IMGPAR_OK;
+}

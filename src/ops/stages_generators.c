@@ -317,3 +317,56 @@ ip_stage *ip_stages_sobol(ip_lower *l)
     return ip_lower_map(l, f == IMGPAR_F64 ? scaled(l, f, word, 0x1p-32)
                                            : scaled(l, f, binary(l, IP_X_SHR, word, u32(l, 8)), 0x1p-24));
 }
+
+/* What each byte of a Gray code adds to the points of each dimension: [dimensions][4 bytes][256]. */
+static ip_stage *words_of_bytes(ip_lower *l)
+{
+    enum { BYTES = 4, VALUES = 256, ALL = IP_SOBOL_DIMENSIONS * BYTES * VALUES };
+    uint32_t *all = ip_ir_alloc(l->ir, ALL, sizeof *all), directions[IP_SOBOL_BITS];
+    for (int d = 0; all && d < IP_SOBOL_DIMENSIONS; d++) {
+        ip_sobol_directions(d, directions);
+        for (int k = 0; k < BYTES * VALUES; k++) {
+            uint32_t *word = &all[d * BYTES * VALUES + k];
+            *word = 0;
+            for (int bit = 0; bit < 8; bit++)
+                if (k % VALUES >> bit & 1) *word ^= directions[k / VALUES * 8 + bit];
+        }
+    }
+    return all ? ip_stage_table(l->ir, IMGPAR_I32, ALL, all) : NULL;
+}
+
+/* Whether x is a whole number from 0 to most, which its dtype may be too narrow for. */
+static ip_expr *is_within(ip_lower *l, ip_expr *x, int64_t most)
+{
+    ip_expr *not_below = binary(l, IP_X_LE, ip_x_int(l->ir, x->dtype, 0), x);
+    if (ip_dtype(x->dtype)->maximum <= (double)most) return not_below;
+    return binary(l, IP_X_AND, not_below, binary(l, IP_X_LE, x, ip_x_int(l->ir, x->dtype, most)));
+}
+
+static ip_expr *whole_in(ip_lower *l, int k)
+{
+    ip_expr *x = ip_lower_in(l, k);
+    return ip_dtype(x->dtype)->size_bytes < 4 ? ip_x_cast(l->ir, IMGPAR_I32, x) : x;
+}
+
+ip_stage *ip_stages_sobol_at(ip_lower *l)
+{
+    ip_stage *table = words_of_bytes(l);
+    if (!table) return NULL;
+    ip_expr *index = whole_in(l, 0), *dimension = whole_in(l, 1);
+    ip_expr *is_there =
+        binary(l, IP_X_AND, is_within(l, index, UINT32_MAX), is_within(l, dimension, IP_SOBOL_DIMENSIONS - 1));
+    ip_expr *i = ip_x_cast(l->ir, IMGPAR_U32, index), *gray = binary(l, IP_X_XOR, i, binary(l, IP_X_SHR, i, u32(l, 1)));
+    ip_expr *d = ip_x_select(l->ir, is_there, ip_x_cast(l->ir, IMGPAR_I32, dimension), ip_lower_i32(l, 0));
+    ip_expr *from = binary(l, IP_X_MUL, d, ip_lower_i32(l, 4 * 256)), *word = u32(l, 0);
+    for (int byte = 0; byte < 4; byte++) {
+        ip_expr *value = binary(l, IP_X_AND, binary(l, IP_X_SHR, gray, u32(l, 8 * (uint32_t)byte)), u32(l, 255));
+        ip_expr *at = binary(l, IP_X_ADD, ip_x_cast(l->ir, IMGPAR_I32, value), ip_lower_i32(l, 256 * byte));
+        at = binary(l, IP_X_ADD, from, at);
+        word = binary(l, IP_X_XOR, word, ip_x_cast(l->ir, IMGPAR_U32, ip_table_at(l->ir, table, at)));
+    }
+    const imgpar_dtype f = float_of(l);
+    ip_expr *point =
+        f == IMGPAR_F64 ? scaled(l, f, word, 0x1p-32) : scaled(l, f, binary(l, IP_X_SHR, word, u32(l, 8)), 0x1p-24);
+    return ip_lower_map(l, ip_x_select(l->ir, is_there, point, ip_x_float(l->ir, f, NAN)));
+}
