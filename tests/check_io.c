@@ -776,7 +776,7 @@ static const struct {
     { "P7\nWIDTH 1\n", IMGPAR_E_CORRUPT, "x: PNM: its header ends early" },
     { "P8 1 1 255\na", IMGPAR_E_CORRUPT, "x: not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font" },
     { "Pretty text", IMGPAR_E_CORRUPT, "x: not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font" },
-    { "", IMGPAR_E_CORRUPT, "x: not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font" },
+    { "", IMGPAR_E_CORRUPT, "x: it is empty, not an image" },
 };
 
 START_TEST(pnm_texts_are_checked)

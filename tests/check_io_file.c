@@ -96,7 +96,7 @@ static const struct {
 } unreadable[] = {
     { "missing.png", NULL, IMGPAR_E_IO, "No such file or directory" },
     { "", NULL, IMGPAR_E_IO, "Is a directory" },
-    { "empty.png", "", IMGPAR_E_CORRUPT, "not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font" },
+    { "empty.png", "", IMGPAR_E_CORRUPT, "it is empty, not an image" },
     { "text.png", "Dear reader,\n", IMGPAR_E_CORRUPT, "not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font" },
 };
 

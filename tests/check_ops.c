@@ -321,7 +321,11 @@ static const struct {
     { "overlay($1, $2, $3)", "[4, 6, 3] u16;[4, 6, 3] u16;[4, 6] u8", "[4, 6, 3] u16" },
     { "blend($1, $2)", "[4, 6, 3] u8;[5, 6, 3] u8",
       "blend: a is 6x4, b is 6x5; resize() or crop() one to the size of the other" },
-    { "blend($1, $2)", "[4, 6, 3] u8;[4, 6, 4] u8", "blend: a has 3 channels, b has 4" },
+    { "blend($1, $2)", "[4, 6, 3] u8;[4, 6, 4] u8",
+      "blend: a has 3 channels, b has 4; slice(b, 0, 3, axis=2) is without alpha, and composite() lays a picture over "
+      "another by its alpha" },
+    { "$1 - $2", "[4, 6, 4] u8;[4, 6, 3] u8", "-: a has 4 channels, b has 3; slice(a, 0, 3, axis=2) is without alpha" },
+    { "blend($1, $2)", "[4, 6, 2] u8;[4, 6, 4] u8", "blend: a has 2 channels, b has 4" },
     { "blend($1, $2)", "[2, 4, 6, 1] u8;[4, 6] u8", "blend: a is 6x4x2, b is 6x4" },
     { "$1 + $2", "[4, 6] u8;[3, 6] u8", "+: a is 6x4, b is 6x3" },
     { "$1 + $2", "[4, 6] f32;[6, 4] f32",

@@ -114,6 +114,7 @@ imgpar_status ip_codec_sniff(const ip_source *s, const ip_codec **codec, ip_erro
 {
     static const char video[] = "YUV4MPEG2";
     *codec = NULL;
+    if (s->n == 0) return ip_fail(err, IMGPAR_E_CORRUPT, "%s: it is empty, not an image", s->name);
     for (int f = 0; f < IP_N_FORMATS && !*codec; f++)
         if (codecs[f].sniff(s->bytes, s->n)) *codec = &codecs[f];
     if (*codec) return IMGPAR_OK;

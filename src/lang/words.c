@@ -179,7 +179,10 @@ static const ip_word words[] = {
     NAMED("_", "_", "the value before a step of iterate()", "", "iterate(a, 3, blur(_, 1))"),
     NAMED("$1", "$1 ... $9", "the arrays that the caller of imgpar_apply() or SQL's apply() gives", "", "invert($1)"),
     NAMED("[]", "a[dy, dx]", "the neighbour of each element: a read at constant offsets",
-          "Offsets shift the first axes. Beyond the edges: see stencil.", "abs(a[0, 1] - a[0, -1])"),
+          "Offsets shift the first axes: a[0] is each element itself, a[1] the one in the row below. They follow any\n"
+          "array, open(\"c.png\")[0, 1] too, and choose no row, channel or picture of a stack: that is\n"
+          "take(a, [0], axis=0) or slice(a, 0, 1, axis=2). Beyond the edges: see stencil.",
+          "abs(a[0, 1] - a[0, -1])"),
     NAMED(".", "a.r", "a component of zip(r=..., g=...)", "", "zip(lo=a, hi=a + 1).lo"),
     NAMED("pi", "pi", "3.14159...", "", "sin(x * pi / 180)"),
     NAMED("inf", "inf", "infinity", "", "a == inf"),

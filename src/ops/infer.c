@@ -132,9 +132,18 @@ static imgpar_status refuse_pair(const imgpar_array *node, int a, int b, ip_erro
     ip_type_dims(types[0], da);
     ip_type_dims(types[1], db);
     const bool is_folded = ip_type_is_folded(types[0]) || ip_type_is_folded(types[1]);
-    if (!is_folded && memcmp(da, db, 3 * sizeof *da) == 0)
+    if (!is_folded && memcmp(da, db, 3 * sizeof *da) == 0) {
+        const int colours = (int)(da[3] < db[3] ? da[3] : db[3]), more = da[3] < db[3] ? b : a;
+        const bool has_alpha = is_picture(types[0]) && is_picture(types[1]) && colours == 3 && da[3] + db[3] == 7;
+        if (has_alpha)
+            return ip_fail(err, IMGPAR_E_SHAPE,
+                           "%s: %s has %lld channels, %s has %lld; slice(%s, 0, 3, axis=2) is without alpha, and "
+                           "composite() lays a picture over another by its alpha",
+                           label, names[0], (long long)da[3], names[1], (long long)db[3],
+                           node->op->info.input_names[more]);
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %lld channels, %s has %lld", label, names[0], (long long)da[3],
                        names[1], (long long)db[3]);
+    }
     if (is_picture(types[0]) && is_picture(types[1]))
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s; resize() or crop() one to the size of the other",
                        label, names[0], ip_size_text(types[0], size_a), names[1], ip_size_text(types[1], size_b));
