@@ -419,6 +419,11 @@ START_TEST(what_does_not_fit_is_refused)
           "until=all(...)" },
         { "scan($1, 0, (p, q) -> p + sum(iterate(ones([5]), 100000, k -> k * 0.5)))",
           "so long a loop within a function of scan or reduce carries one number, not [5] f32" },
+        { "scan($1, 0, (p, q) -> iterate(p + q, 40, v -> median(v, 3) * 0.5))",
+          "a step changes [1] i32 to [1] f32; start from that type (cast)" },
+        { "scan($1, 0, (p, q) -> iterate((p + q) * 0.5, 40, v -> median(v, 3) * 0.5))",
+          "in a function of scan or reduce a loop of so many steps is of numbers, but a step reads another element of "
+          "what iterate() carries" },
         { "iterate($1, 3, p -> p[0, 1], until=p -> p > 9)", "a step reads another element of what iterate() carries" },
         { "iterate(cast($1, f32), 3, p -> p - mean(p), until=p -> p > 9)",
           "a step folds or sorts what it makes of what it carries" },

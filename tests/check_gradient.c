@@ -502,6 +502,31 @@ START_TEST(ranks_are_shared_among_equals)
 }
 END_TEST
 
+/* The same of 9 and 25 values, which networks of minima and maxima take the median of: of 9 equal elements a ninth
+ * each; of 25 that are 3 x 3 elements and the nearest beyond the edges, corners stand for 4, edges for 2. */
+START_TEST(medians_are_shared_among_equals)
+{
+    const sample a = { .rank = 1, .shape = { 4 }, .v = { 1, 1, 2, 5 } };
+    const sample flat = { .rank = 2, .shape = { 3, 3 }, .v = { 7, 7, 7, 7, 7, 7, 7, 7, 7 } };
+    const sample edge = { .rank = 2, .shape = { 3, 3 }, .v = { 9, 9, 9, 9, 9, 9, 9, 9, 9 } };
+    const sample few = { .rank = 2, .shape = { 3, 3 }, .v = { 4, 1, 4, 9, 4, 0, 8, 9, 2 } };
+    const sample of_nan = { .rank = 1, .shape = { 3 }, .v = { NAN, NAN, NAN } };
+    expect_value("grad(sum(median($1, 3)), $1)", &a, (double[]){ 7 / 6., 5 / 6., 1, 1 }, 4);
+    expect_value("u = cast($1, u8)\ngrad(sum(median(u, 3)), u)", &a, (double[]){ 7 / 6., 5 / 6., 1, 1 }, 4);
+    /* rows of 5: 1 1 1 1 2, 1 1 1 2 5, 1 1 2 5 5, 1 2 5 5 5; the first element has three of the first window's four */
+    expect_value("grad(sum(median($1, 5)), $1)", &a, (double[]){ 3 / 4. + 2 / 3., 1 / 4. + 1 / 3., 1, 1 }, 4);
+    expect_value("grad(sum(slice(median($1, 3), [1 1], [2 2])), $1)", &flat,
+                 (double[]){ 1 / 9., 1 / 9., 1 / 9., 1 / 9., 1 / 9., 1 / 9., 1 / 9., 1 / 9., 1 / 9. }, 9);
+    expect_value("grad(sum(slice(median($1, 5), [1 1], [2 2])), $1)", &flat,
+                 (double[]){ 4 / 25., 2 / 25., 4 / 25., 2 / 25., 1 / 25., 2 / 25., 4 / 25., 2 / 25., 4 / 25. }, 9);
+    expect_value("grad(sum(slice(median($1, 3), [1 1], [2 2])), $1)", &few,
+                 (double[]){ 1 / 3., 0, 1 / 3., 0, 1 / 3., 0, 0, 0, 0 }, 9);
+    expect_value("grad(sum(slice(median($1, 3, border=constant, cval=9), [0 0], [1 1])), $1)", &edge,
+                 (double[]){ 1 / 9., 1 / 9., 0, 1 / 9., 1 / 9., 0, 0, 0, 0 }, 9);
+    expect_value("m = median($1, 3)\ngrad(sum(select(isnan(m), 0, m)), $1)", &of_nan, (double[]){ 0, 0, 0 }, 3);
+}
+END_TEST
+
 START_TEST(whole_numbers_count_as_numbers)
 {
     const sample a = { .rank = 1, .shape = { 3 }, .v = { 1, 2, 250 } };
@@ -606,6 +631,7 @@ int main(void)
     tcase_add_test(rows, narrow_floats_have_gradients_of_f32);
     tcase_add_test(rows, what_is_equal_shares);
     tcase_add_test(rows, ranks_are_shared_among_equals);
+    tcase_add_test(rows, medians_are_shared_among_equals);
     tcase_add_test(rows, whole_numbers_count_as_numbers);
     tcase_add_test(rows, the_very_array_counts);
     tcase_add_test(rows, transforms_of_any_length_have_gradients);

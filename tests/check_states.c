@@ -343,6 +343,16 @@ START_TEST(what_must_be_equal_is_equal)
           "cast(sum(cast($1 > 0.6, i32), axis=1), f64)" },
         { "reduce($1, 0, (p, q) -> p || q > 0.99)", "maxval($1) > 0.99" },
         { "iterate(zip(p=1, q=1), 10, zip(p=_.q, q=_.p + _.q)).q", "144 * ones([1], dtype=i32)" },
+        /* a filter reads the step before it several times; beyond the one element is what its border has */
+        { "scan($1, 0, (p, q) -> iterate(p * 0.5 + q, 15, v -> median(v, 3) * 0.5), axis=1)",
+          "scan($1, 0, (p, q) -> iterate(p * 0.5 + q, 15, v -> v * 0.5), axis=1)" },
+        { "scan(zip(a=$1), zip(a=0), (p, q) -> zip(a=iterate(p.a * 0.5 + q.a, 15, v -> median(v, 3) * 0.5)), axis=1).a",
+          "scan($1, 0, (p, q) -> iterate(p * 0.5 + q, 15, v -> v * 0.5), axis=1)" },
+        { "scan($1, 0, (p, q) -> erode(p * 0.5 + q, 3, border=constant, cval=0.25), axis=1)",
+          "scan($1, 0, (p, q) -> min(p * 0.5 + q, 0.25), axis=1)" },
+        { "scan($1, 0, (p, q) -> erode(q, 3, border=constant, cval=0.25), axis=1)", "min($1, 0.25)" },
+        { "scan(zip(a=$1), zip(a=0), (p, q) -> zip(a=erode(q.a, 3, border=constant, cval=0.25)), axis=1).a",
+          "min($1, 0.25)" },
         { "p = zip(a=$1, b=$2)\nq = zip(b=$2 + 1, a=$1 * 2)\n($1 > 0.5 ? p : q).b", "$1 > 0.5 ? $2 : $2 + 1" },
         { "p = zip(a=$1, b=$2)\nsum(($1 > 0.5 ? p : p), axis=-1)", "sum(zip($1, $2), axis=-1)" },
     };

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # vectors.sh - the idioms of bytes (src/compile/idioms.c) where the processor has fewer instructions: without AVX-512
-# VNNI and VBMI, and with AVX2 only. Every result is that of the interpreter, byte by byte.
+# VNNI and VBMI, and with AVX2 only. Every result is that of the interpreter, byte by byte. And products of matrices on a GPU whose
+# groups have 64 work-items, where tiles of 256 cannot be launched.
 . "${srcdir:-.}/tests/common.sh"
 
 grep -q avx2 /proc/cpuinfo 2>/dev/null || skip "the processor has no AVX2"
@@ -50,4 +51,7 @@ expect "all results are there" "$(ls ./*.npy | wc -l | tr -d ' ')" 12
 expect "with all instructions" "$(result none)" "$want"
 expect "without AVX-512 VNNI and VBMI" "$(result plain-vectors)" "$want"
 expect "with AVX2" "$(result half-vectors)" "$want"
+expect "a product in groups of 64: 40 x 60 sums of 50 ones" "$(IMGPAR_TEST_LIMITS="gpu local=16384 group=64" \
+    LD_LIBRARY_PATH="$builddir/.libs" LD_PRELOAD="$builddir/tests/.libs/limits.so" "$program" --device=gpu --quiet \
+    -e 'sum(matmul(ones([40 50]) * 1.0, ones([50 60]) * 1.0))' 2>&1)" 120000
 finish

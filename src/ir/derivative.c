@@ -7,6 +7,12 @@
  * What a window folds is walked by a pass of its own, whose cotangents are those at a tap. What within it does not
  * depend on the taps is a leaf of that pass: the sum of its cotangents over the taps goes to the pass around it. The
  * cotangent of the window itself is kept as a stage first, so that no window stands within one of its own number.
+ *
+ * Note [Networks of extremes]
+ * A minimum of minima, or a network of both as a median is, has the value of one of its leaves. Of those that have it,
+ * and from which minima and maxima of that value lead to the result, each counts for an equal part. For an order
+ * statistic these are all that are equal to it, since each of them may be moved by less than any difference so that it
+ * is the one that is taken. Node by node halves would be halved again on the way, other ones for each leaf.
  */
 #include "ir/derivative.h"
 
@@ -19,6 +25,8 @@
 typedef struct cell {
     ip_expr *x, *cotangent;
 } cell;
+
+enum { MOST_EXTREMES = 1024 }; /* nodes and leaves of a network that is looked at as one */
 
 /* The walk of the body of a window, or of the whole expression. */
 typedef struct pass {
@@ -462,9 +470,98 @@ static void window_counts(pass *p, ip_expr *x, ip_expr *g)
     ip_free(inner.cells);
 }
 
+/* A node of a network of extremes, or a leaf; led: whether it has the result's value and leads to it. */
+typedef struct extreme {
+    ip_expr *x, *led;
+    bool is_leaf;
+} extreme;
+
+typedef struct network {
+    pass *p;
+    ip_expr *root;
+    size_t n;
+    extreme nodes[MOST_EXTREMES];
+} network;
+
+static bool is_extreme(const ip_expr *x) { return x->op == IP_X_MIN || x->op == IP_X_MAX; }
+
+/* x is an operand of a node of the network that led there. */
+static void add_extreme(network *w, ip_expr *x, ip_expr *led)
+{
+    size_t k = 0;
+    while (k < w->n && w->nodes[k].x != x)
+        k++;
+    if (k < w->n) {
+        w->nodes[k].led = ip_x_binary(w->p->d->ir, IP_X_OR, w->nodes[k].led, led);
+        return;
+    }
+    const bool has_room = w->n + 2 < MOST_EXTREMES; /* for operands of its own */
+    const bool is_leaf = !has_room || !is_extreme(x) || x->dtype != w->root->dtype || !is_active(w->p, x);
+    if (w->n < MOST_EXTREMES) w->nodes[w->n++] = (extreme){ x, led, is_leaf };
+}
+
+/* The node with the largest id below one; NULL: there is none. */
+static extreme *next_extreme(network *w, unsigned below)
+{
+    extreme *next = NULL;
+    for (size_t k = 0; k < w->n; k++)
+        if (!w->nodes[k].is_leaf && w->nodes[k].x->id < below && (!next || w->nodes[k].x->id > next->x->id))
+            next = &w->nodes[k];
+    return next;
+}
+
+/* Note [Networks of extremes] */
+static void network_counts(pass *p, ip_expr *root, ip_expr *g)
+{
+    ip_ir *ir = p->d->ir;
+    ip_expr *one = ip_x_float(ir, g->dtype, 1), *zero = ip_x_float(ir, g->dtype, 0), *n = zero;
+    network *w = ip_zalloc(sizeof *w);
+    if (!w) {
+        ir->failed = true;
+        return;
+    }
+    w->p = p;
+    w->root = root;
+    for (int k = 0; k < 2; k++)
+        add_extreme(w, root->arg[k], ip_x_int(ir, IMGPAR_BOOL, 1));
+    for (extreme *e = next_extreme(w, root->id); e; e = next_extreme(w, e->x->id)) {
+        ip_expr *x = e->x, *led = ip_x_binary(ir, IP_X_AND, e->led, ip_x_binary(ir, IP_X_EQ, x, root));
+        for (int k = 0; k < 2; k++)
+            add_extreme(w, x->arg[k], led);
+    }
+    for (size_t k = 0; k < w->n; k++) {
+        extreme *e = &w->nodes[k];
+        if (!e->is_leaf) continue;
+        e->led = ip_x_binary(ir, IP_X_AND, e->led, ip_x_binary(ir, IP_X_EQ, e->x, root));
+        n = ip_x_binary(ir, IP_X_ADD, n, ip_x_select(ir, e->led, one, zero));
+    }
+    /* none is led where all are NaN */
+    ip_expr *share = ip_x_binary(ir, IP_X_DIV, g, ip_x_binary(ir, IP_X_MAX, n, one));
+    for (size_t k = 0; k < w->n; k++)
+        if (w->nodes[k].is_leaf) count(p, w->nodes[k].x, ip_x_select(ir, w->nodes[k].led, share, zero));
+    ip_free(w);
+}
+
+/* Whether x is more than one minimum or maximum of things that may change. */
+static bool is_network(pass *p, const ip_expr *x)
+{
+    if (!is_extreme(x)) return false;
+    for (int k = 0; k < 2; k++) {
+        ip_expr *a = x->arg[k];
+        if (!is_extreme(a) || a->dtype != x->dtype || !is_active(p, a)) continue;
+        if (is_active(p, x->arg[1 - k]) || (is_active(p, a->arg[0]) && is_active(p, a->arg[1])) || is_network(p, a))
+            return true;
+    }
+    return false;
+}
+
 static void counts(pass *p, ip_expr *x, ip_expr *g)
 {
     ip_derivation *d = p->d;
+    if (is_network(p, x)) {
+        network_counts(p, x, g);
+        return;
+    }
     const given v = { .ir = d->ir, .x = x, .g = g, .dtype = g->dtype };
     switch (x->op) {
     case IP_X_LOAD: load_counts(p, x, g); break;

@@ -83,8 +83,8 @@ static bool changes_type(element_loop *l, int k, const ip_val *state)
     if (ip_val_is_scalar(state) || ip_iterate_same_elements(&l->types[k], gets)) return false;
     ip_type_text(&l->types[k], it->from);
     ip_type_text(gets, it->to);
-    ip_eval_fail(it->ev, it->step->offset, "iterate: a step changes %s to %s; with until, start from that type (cast)",
-                 it->from, it->to);
+    ip_eval_fail(it->ev, it->step->offset, "iterate: a step changes %s to %s; %sstart from that type (cast)", it->from,
+                 it->to, it->until ? "with until, " : "");
     return true;
 }
 

@@ -85,6 +85,8 @@ ip_stage *ip_lower_stage_sized(ip_lower *l, const int64_t dims[4], imgpar_dtype 
 /* The user's function of reduce() and scan(), over ACC 0 and ACC 1 of dtype acc: inputs 1 and 2 of the node stand for
  * its arguments, input 3 is what it gives. Where it reads anything else: fails, NULL. */
 ip_expr *ip_lower_function(ip_lower *l, imgpar_dtype acc);
+/* What a load of a stage of one element reads, value being that element: beyond it what the border rule has. */
+ip_expr *ip_lower_of_one(ip_ir *ir, const ip_expr *load, ip_expr *value);
 /* The smallest of u16 i16 u32 i32 i64 that holds a sum of up to n elements of [lo, hi] and `extra` more; of floats that
  * to compute in. */
 imgpar_dtype ip_lower_sum_dtype(imgpar_dtype dtype, double lo, double hi, double n, double extra);

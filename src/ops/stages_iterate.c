@@ -39,7 +39,13 @@ ip_stage *ip_stages_settled(ip_lower *l)
     take(&parts, n, n, next);
     ip_expr *until = ip_parts_input(&parts, 3 * n);
     until = ip_x_binary(l->ir, IP_X_NE, until, ip_x_number(l->ir, until->dtype, 0));
-    if (!ip_parts_fit(&parts, "iterate: until is of each element, but a step", "; write until=all(...)")) return NULL;
+    const bool has_until = !ip_array_is_number(l->node->inputs[3 * n], NULL, NULL);
+    if (!ip_parts_fit(&parts,
+                      has_until ? "iterate: until is of each element, but a step"
+                                : "iterate: in a function of scan or reduce a loop of so many steps is of numbers, "
+                                  "but a step",
+                      has_until ? "; write until=all(...)" : ""))
+        return NULL;
     ip_expr *loop =
         ip_x_loop(l->ir, own_number(l->node), n, starts, next, until, (int64_t)ip_param_number(l->node, "count"));
     return ip_lower_map(l, ip_x_result(l->ir, loop, (int)ip_param_number(l->node, "number")));

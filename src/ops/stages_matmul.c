@@ -195,9 +195,14 @@ static bool blocked_on_cpu(const ip_opaque_call *call, ip_opaque_launch *out)
     return true;
 }
 
+enum { SIDE = 16 }; /* of the blocked kernel's groups on a GPU; shaders/matmul.cl has it as MM_SIDE */
+
+/* Whether the device has groups of so many work-items. */
+static bool has_blocks(const ip_opaque_call *call) { return call->device.most_items >= SIDE * SIDE; }
+
 static bool blocked_on_gpu(const ip_opaque_call *call, ip_opaque_launch *out)
 {
-    enum { SIDE = 16, TILE = 64 };
+    enum { TILE = 64 };
     const int64_t *s = call->opaque->sizes;
     out->kernel = "mm_blocked";
     out->local[0] = out->local[1] = SIDE;
@@ -246,7 +251,8 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     set_params(call, out);
     if (packs && step == 0) return pack(call, out);
     if (method == IP_MM_BLOCKED && call->device.is_cpu) return blocked_on_cpu(call, out);
-    if (method == IP_MM_BLOCKED && call->opaque->sizes[IP_MM_N] >= BLOCKED_COLUMNS) return blocked_on_gpu(call, out);
+    if (method == IP_MM_BLOCKED && call->opaque->sizes[IP_MM_N] >= BLOCKED_COLUMNS && has_blocks(call))
+        return blocked_on_gpu(call, out);
     return method == IP_MM_REDUCE ? reduce(call, out) : direct(call, out);
 }
 

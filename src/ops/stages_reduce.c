@@ -35,27 +35,43 @@ static ip_stage *fold_stage(ip_lower *l, ip_reduce reduce, ip_expr *body)
 typedef struct folding {
     ip_lower *l;
     imgpar_dtype acc;
-    bool foreign; /* reads something that is neither p nor q nor computed from them */
+    bool foreign;   /* reads something that is neither p nor q nor computed from them */
+    ip_expr **made; /* by stage id: its element, once it is made */
 } folding;
 
-/* The function's body was lowered to stages of one element: put together again, with p and q as the accumulators. */
+ip_expr *ip_lower_of_one(ip_ir *ir, const ip_expr *load, ip_expr *value)
+{
+    ip_expr *inside = ip_x_int(ir, IMGPAR_BOOL, 1), *zero = ip_x_int(ir, IMGPAR_I32, 0);
+    if (load->border != IMGPAR_BORDER_CONSTANT || load->n_args < 5) return value;
+    for (int k = 0; k < 4; k++)
+        inside = ip_x_binary(ir, IP_X_AND, inside, ip_x_binary(ir, IP_X_EQ, load->arg[k], zero));
+    return ip_x_select(ir, inside, value, ip_x_cast(ir, value->dtype, load->arg[4]));
+}
+
+/* The function's body was lowered to stages of one element: put together again, with p and q as the accumulators. Each
+ * stage once, however many read it: a filter in a loop reads the step before it several times. */
 static ip_expr *put_together(ip_ir *ir, ip_expr *x, void *user)
 {
     folding *f = user;
     if (x->op == IP_X_COORD) return ip_x_int(ir, IMGPAR_I32, 0);
     if (x->op != IP_X_LOAD) return x;
     for (int k = 0; k < 2; k++)
-        if (x->source == f->l->in[1 + k]) return ip_x_acc(ir, k, f->acc);
-    if (x->source->kind == IP_STAGE_MAP) return ip_x_map(ir, x->source->body, put_together, user);
+        if (x->source == f->l->in[1 + k]) return ip_lower_of_one(ir, x, ip_x_acc(ir, k, f->acc));
+    if (x->source->kind == IP_STAGE_MAP) {
+        ip_expr **made = &f->made[x->source->id];
+        if (!*made) *made = ip_x_map(ir, x->source->body, put_together, user);
+        return ip_lower_of_one(ir, x, *made);
+    }
     f->foreign = true;
     return x;
 }
 
 ip_expr *ip_lower_function(ip_lower *l, imgpar_dtype acc)
 {
-    folding f = { .l = l, .acc = acc };
+    folding f = { .l = l, .acc = acc, .made = ip_ir_alloc(l->ir, (size_t)l->ir->n_stages + 1, sizeof(ip_expr *)) };
     ip_stage *body = l->in[3];
     ip_expr *combine = NULL;
+    if (!f.made) return NULL;
     if (body->kind == IP_STAGE_MAP)
         combine = ip_x_map(l->ir, body->body, put_together, &f);
     else if (body == l->in[1] || body == l->in[2])

@@ -206,6 +206,7 @@ typedef struct stating {
     int n, m, p, q, body; /* states, arrays, and where their lists begin */
     bool joins;           /* states take the place of elements */
     bool foreign;
+    ip_expr **made[2]; /* by stage id, without and with states in the place of elements: its element, once it is made */
 } stating;
 
 static imgpar_dtype state_dtype(const stating *t, int k)
@@ -231,8 +232,12 @@ static ip_expr *put_arguments(ip_ir *ir, ip_expr *x, void *user)
     if (x->op == IP_X_COORD) return ip_x_int(ir, IMGPAR_I32, 0);
     if (x->op != IP_X_LOAD) return x;
     ip_expr *value = argument(t, x->source);
-    if (value) return value;
-    if (x->source->kind == IP_STAGE_MAP) return ip_x_map(ir, x->source->body, put_arguments, user);
+    if (value) return ip_lower_of_one(ir, x, value);
+    if (x->source->kind == IP_STAGE_MAP) {
+        ip_expr **made = &t->made[t->joins][x->source->id];
+        if (!*made) *made = ip_x_map(ir, x->source->body, put_arguments, user);
+        return ip_lower_of_one(ir, x, *made);
+    }
     t->foreign = true;
     return x;
 }
@@ -262,6 +267,9 @@ ip_stage *ip_stages_scan_states(ip_lower *l)
               number = (int)ip_param_number(l->node, "number");
     stating t = { .l = l, .n = n, .m = m, .p = m + n, .q = m + 2 * n, .body = 2 * m + 2 * n };
     ip_state states[IP_SCAN_STATES];
+    for (int k = 0; k < 2; k++)
+        t.made[k] = ip_ir_alloc(l->ir, (size_t)l->ir->n_stages + 1, sizeof(ip_expr *));
+    if (!t.made[0] || !t.made[1]) return NULL;
     for (int k = 0; k < n; k++)
         states[k] = (ip_state){ .body = function_of(&t, k, false), .init = first_state(&t, k) };
     bool joins = ip_param_number(l->node, "associative") != 0 && m == n;
