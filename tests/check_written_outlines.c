@@ -480,6 +480,10 @@ static const struct {
     { "a = make(61, 61, cast(200 * clamp(12.5 - sqrt((x - 30.5) ** 2 + (y - 30.5) ** 2), 0, 1), u8))\n"
       "slice(hough_circles(a, 6, 20, 3, 10), [0 0], [3 3])",
       "[30 30 12; 0 0 0; 0 0 0]" },
+    { "fn disc(px) = make(61, 45, cast(200 * clamp(12.5 - sqrt((x - px) ** 2 + (y - 40) ** 2), 0, 1), u8))\n"
+      "fn found(a) = slice(hough_circles(a, 6, 20, 2, 10), [0 0], [2 3])\n"
+      "concatenate(found(disc(55)), found(disc(4)))", /* near corners, where votes have margins */
+      "[55 40 12; 0 0 0; 4 40 12; 0 0 0]" },
     { "slice(moments(zeros([2 2])), 0, 4)", "[0 0 0 0]" },
     { "hu_moments(zeros([2 2]))", "[0 0 0 0 0 0 0]" },
     { "find_trim(make(5, 4, x == 2 && y == 1))", "[2 1 1 1]" },
