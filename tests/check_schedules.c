@@ -467,6 +467,20 @@ static const shape shapes[] = {
     { "cast(round(real(ifft(fft($1, axis=1), axis=1))), u8)", IMGPAR_U8, 1, 1500, 3, 0 },
     /* rows and columns at steps */
     { "resize($1, width=width($1)/2, height=height($1)/2, filter=area)", IMGPAR_U8, 3, 62, 38, 0 },
+    /* pixels at computed places that are gathered as words: bytes, shorts and floats of all channels, rows shorter than
+     * a vector and than a word */
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=constant)", IMGPAR_U8, 1, 301, 67, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=reflect)", IMGPAR_U8, 2, 301, 67, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=replicate)", IMGPAR_U8, 4, 301, 67, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=wrap)", IMGPAR_U16, 1, 301, 67, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=constant)", IMGPAR_I16, 3, 301, 67, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=reflect101)", IMGPAR_I8, 3, 301, 67, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=constant)", IMGPAR_F32, 1, 301, 67, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=constant)", IMGPAR_U8, 3, 3, 70, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=reflect)", IMGPAR_U8, 1, 8, 70, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=constant)", IMGPAR_U8, 1, 7, 70, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1, border=constant)", IMGPAR_U16, 2, 301, 67, 0 },
+    { "b = cast($1, i32)\nat(b, y + x * 0.1, x * 1.1) + at(b, y + x * 0.1, x * 1.1 + 1)", IMGPAR_U8, 3, 301, 67, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
