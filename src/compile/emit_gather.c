@@ -9,6 +9,8 @@
  * a word, which is shifted and narrowed as vectors are. Two taps of a row of bytes are one word of 64 bits a pixel,
  * whether they have one channel or four.
  *
+ * Floats are elements of 32 bits, which are gathered by themselves.
+ *
  * Where columns alone are computed, as in a resize, loops are left as they were.
  *
  * A word may have more bytes than are read. Near the end of a row it is taken from where it ends with the row, and
@@ -81,8 +83,9 @@ static bool is_gathered(const ip_site *site, ip_expr *body, const ip_expr *load)
 {
     const ip_stage *s = load->source;
     const int size = (int)ip_dtype(s->dtype)->size_bytes;
-    if (s->kind == IP_STAGE_TABLE || s->dtype == IMGPAR_F16 || size > WORD / 2 || ip_kernel_placed(site->kernel, s))
+    if (s->kind == IP_STAGE_TABLE || s->dtype == IMGPAR_F16 || size >= WORD / 2 || ip_kernel_placed(site->kernel, s))
         return false;
+    if (s->dims[3] == IP_LANES) return false; /* a pixel is a word already, the lanes of a vector */
     const bool is_far = load->arg[1]->uses & IP_USES_X ||
                         (load->arg[2]->uses & IP_USES_X && !ip_x_offset_from(site->ir, load->arg[2], 2));
     const bool has_channel = load->arg[3]->op == IP_X_CONST
