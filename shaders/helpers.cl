@@ -209,6 +209,9 @@ IP_SPREAD(float)
 struct __attribute__((packed, may_alias)) ip_eight {
     ulong bits;
 };
+/* Words of 4 and 8 bytes (src/compile/emit_gather.c, Note [Gathered words]). */
+static inline uint ip_word_4(__global const uchar *at) { return ((__global const struct ip_word_uchar *)at)->bits; }
+static inline ulong ip_word_8(__global const uchar *at) { return ((__global const struct ip_eight *)at)->bits; }
 static inline void ip_copy_bytes(__global uchar *to, __global const uchar *from, int i, int end)
 {
 #pragma clang loop vectorize(disable) unroll(disable)

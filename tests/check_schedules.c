@@ -473,6 +473,20 @@ static const shape shapes[] = {
     { "boxblur(blur($1, 2), 3)", IMGPAR_F32, 2, 61, 39, 1e-6 },
     { "blur($1, 1.5)", IMGPAR_F32, 3, 61, 3, 0 },
     { "crop(blur($1, 1.5), 7, 5, 40, 21)", IMGPAR_F32, 1, 61, 37, 0 },
+    /* pixels at computed places that are gathered as words: bytes, shorts and floats of all channels, rows shorter than
+     * a vector and than a word */
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=constant)", IMGPAR_U8, 1, 301, 67, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=reflect)", IMGPAR_U8, 2, 301, 67, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=replicate)", IMGPAR_U8, 4, 301, 67, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=wrap)", IMGPAR_U16, 1, 301, 67, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=constant)", IMGPAR_I16, 3, 301, 67, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=reflect101)", IMGPAR_I8, 3, 301, 67, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=constant)", IMGPAR_F32, 1, 301, 67, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=constant)", IMGPAR_U8, 3, 3, 70, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=reflect)", IMGPAR_U8, 1, 8, 70, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=constant)", IMGPAR_U8, 1, 7, 70, 0 },
+    { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1, border=constant)", IMGPAR_U16, 2, 301, 67, 0 },
+    { "b = cast($1, i32)\nat(b, y + x * 0.1, x * 1.1) + at(b, y + x * 0.1, x * 1.1 + 1)", IMGPAR_U8, 3, 301, 67, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

@@ -381,10 +381,11 @@ const pin pins[] = {
       "floor(" },
     { "blocks of pixels at computed places are made as lanes where none lies beyond the edges",
       "rows",
-      { "rotate($1, 20)", IMGPAR_U8, 3, 301, 67, 0 },
+      { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 3, filter=linear, border=constant, cval=9)", IMGPAR_F32, 4, 301,
+        67, 0 },
       1,
       "vload4(0, |makes   at by pixels at computed places|if (!outside",
-      NULL },
+      "ip_word_" },
     { "pixels that are blended with computed columns are made once, also where each channel is divided by alpha",
       "rows",
       { "fn alpha(a) = slice(a, [3], [4], axis=2)\n"
@@ -821,5 +822,11 @@ const pin pins[] = {
       1,
       "keeps   4 rows of blur: vertical pass|out3[i] = v|min(y, last0 - 3)|(y - (ya)) % 4 == 0",
       NULL },
+    { "two pixels of bytes at computed places are gathered as one word, at edges one",
+      "rows",
+      { "rotate($1, 20)", IMGPAR_U8, 3, 301, 67, 0 },
+      1,
+      "ip_word_8(|ip_word_4(|makes   at by pixels at computed places|if (!outside",
+      "vload4(" },
 };
 const int n_pins = sizeof pins / sizeof *pins;

@@ -10,6 +10,28 @@
 #include "compile/segments.h"
 #include "compile/stmt.h"
 
+/* What the loop that is open gathers as words: emit_gather.c, Note [Gathered words]. */
+enum { IP_MOST_GATHERED = 256 };
+typedef struct ip_gathered_place {
+    const ip_stage *source;
+    const ip_expr *column;
+    int border;
+    int64_t lo;
+    int word;
+    const char *at, *by, *inside; /* bytes from the start of the row; bits that it is moved by, or NULL */
+} ip_gathered_place;
+typedef struct ip_gathered_half {
+    const char *row, *at;
+    int half;
+    const char *word, *name;
+} ip_gathered_half;
+typedef struct ip_gather {
+    ip_expr *body; /* of which all that is gathered is read */
+    int n_places, n_halves;
+    ip_gathered_place places[IP_MOST_GATHERED];
+    ip_gathered_half halves[IP_MOST_GATHERED];
+} ip_gather;
+
 typedef struct ip_emit {
     ip_plan *plan;
     ip_ir *ir;
@@ -36,8 +58,10 @@ typedef struct ip_emit {
                         [Far angles] */
     ip_expr *lanes;   /* what the lanes of a pixel are computed for, where its rows have no room behind their ends;
                          else NULL: emit_lanes.c, Note [Pixels without room] */
-    bool in_pairs;    /* vectors hold four pixels: emit_lanes.c, Note [Pixels in pairs] */
-    bool is_short;    /* the row is likely to be: its vectors are loops over their lanes */
+    bool words_are_inside; /* no word that is gathered ends behind its row */
+    ip_gather *gather;     /* of the loop over pixels that is open, where it gathers words; else NULL */
+    bool in_pairs;         /* vectors hold four pixels: emit_lanes.c, Note [Pixels in pairs] */
+    bool is_short;         /* the row is likely to be: its vectors are loops over their lanes */
     const int64_t *domain; /* of the stage being computed */
     int channels;          /* the same */
     struct ip_row {
@@ -98,6 +122,12 @@ const char *ip_emit_buffer_row(ip_emit *e, const ip_stage *stage, const char *z,
 ip_site ip_emit_site(const ip_emit *e);
 /* Whether a channel is read as a part of the word that its pixel is: emit_memory.c, Note [Four channels]. */
 bool ip_emit_is_part_of_word(const ip_emit *e, const ip_expr *load);
+/* Whether a load of the open loop is a part of a word that is gathered; then its element, row being the pointer to its
+ * row. Adds to *inside for borders that columns need (emit_gather.c). */
+bool ip_emit_is_gathered(const ip_emit *e, const ip_expr *load);
+const char *ip_emit_gathered(ip_emit *e, const ip_expr *load, const char *row, const char **inside);
+/* The column of a load, inside by its border; adds to *inside the same. */
+const char *ip_emit_column_of_load(ip_emit *e, const ip_expr *load, const char **inside);
 /* index moved inside 0..extent-1 by a call of the border's function; index itself for IP_BORDER_NONE. */
 const char *ip_emit_border(ip_emit *e, int border, const char *index, const char *extent);
 

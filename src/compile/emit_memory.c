@@ -48,7 +48,7 @@ static const char *row_below(ip_emit *e, const ip_expr *load)
 {
     const ip_expr *y = load->arg[1];
     bool is_sum = y->op == IP_X_ADD && y->arg[1]->op == IP_X_CONST && load->border == IP_BORDER_NONE;
-    if (!e->lanes || !is_sum) return NULL;
+    if (!(e->lanes || e->gather) || !is_sum) return NULL;
     ip_expr other = *load;
     other.arg[1] = y->arg[0];
     return ip_text(e->ir, "%s + %lld * (long)%s", row_of(e, &other)->pointer, (long long)y->arg[1]->i,
@@ -135,7 +135,7 @@ static const char *widening_of(ip_emit *e, const ip_expr *load)
     return ip_emit_widening((int)load->source->dims[3], !ip_x_is_coord(load->arg[2], 2));
 }
 
-static const char *column_of_load(ip_emit *e, const ip_expr *load, const char **inside)
+const char *ip_emit_column_of_load(ip_emit *e, const ip_expr *load, const char **inside)
 {
     const ip_site site = ip_emit_site(e);
     return ip_site_column_is_inside(&site, load) ? ip_emit_value(e, load->arg[2]) : inside_index(e, load, 2, inside);
@@ -157,7 +157,7 @@ static const char *index_in_row(ip_emit *e, const ip_expr *load, const char **in
             return ip_text(e->ir, "%s%s", ip_text_plus(e->ir, e->flat, (long long)rest->i * channels), start);
         return ip_text(e->ir, "%s + %s * %d%s", e->flat, ip_emit_value(e, rest), channels, start);
     }
-    const char *x = column_of_load(e, load, inside), *c = inside_index(e, load, 3, inside);
+    const char *x = ip_emit_column_of_load(e, load, inside), *c = inside_index(e, load, 3, inside);
     if (channels == 1) return ip_text(e->ir, "%s%s", x, start);
     const char *plus = strcmp(c, "0") == 0 ? "" : ip_text(e->ir, " + %s", c);
     return ip_text(e->ir, "%s%s * %d%s%s", widening_of(e, load), x, channels, plus, start);
@@ -179,7 +179,7 @@ bool ip_emit_is_part_of_word(const ip_emit *e, const ip_expr *load)
 static const char *part_of_word(ip_emit *e, const ip_expr *load, const char *pointer, const char **inside)
 {
     const ip_dtype_facts *facts = ip_dtype(load->source->dtype);
-    const char *word = facts->size_bytes == 1 ? "uchar" : "ushort", *x = column_of_load(e, load, inside),
+    const char *word = facts->size_bytes == 1 ? "uchar" : "ushort", *x = ip_emit_column_of_load(e, load, inside),
                *c = inside_index(e, load, 3, inside);
     return ip_text(e->ir, "(%s)ip_of_four_%s((__global const %s *)%s + (%s) * 4, %s)", facts->cl, word, word, pointer,
                    x, c);
@@ -254,7 +254,8 @@ const char *ip_emit_load(ip_emit *e, const ip_expr *load)
     struct ip_row *row = row_of(e, load);
     const char *pointer = row->pointer, *inside = row->inside;
     const char *inside_x = NULL;
-    const char *text = ip_emit_is_part_of_word(e, load)
+    const char *text = ip_emit_is_gathered(e, load) ? ip_emit_gathered(e, load, pointer, &inside_x)
+                       : ip_emit_is_part_of_word(e, load)
                            ? part_of_word(e, load, pointer, &inside_x)
                            : element(e, load->source, pointer, index_in_row(e, load, &inside_x));
     if (inside && inside_x)

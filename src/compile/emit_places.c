@@ -4,11 +4,12 @@
  *
  * Note [Pixels at computed places]
  * Where a pixel is read at places that are computed, as in a rotation, most blocks of a row read nothing beyond the
- * edges. A loop of vectors that applies the border at every place reads each channel by itself, behind a test. So a
- * block is made in two loops: the first, of vectors, computes what the channels of a pixel share, the places above all,
- * and notes whether any lies beyond the edges. If none does, the second makes pixels as they come, without a border,
- * their channels the lanes of a vector (emit_lanes.c, Note [Channels as lanes]). Other blocks are made as they were.
- * Both give the same values.
+ * edges. So a block is made in two loops: the first, of vectors, computes what the channels of a pixel share, the
+ * places above all, and the greatest index along each axis, as a number without sign: that tells whether any lies
+ * beyond the edges. If none does, the second makes pixels without a border. It is one of vectors where pixels are
+ * small, which are gathered as words (emit_gather.c, Note [Gathered words]), several that lie side by side in one. Else
+ * pixels are made as they come, their channels the lanes of a vector (emit_lanes.c, Note [Channels as lanes]). Other
+ * blocks are made by a loop of vectors with borders, of which each tap is a word. All give the same values.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
@@ -17,11 +18,13 @@ enum { BLOCK = 64, MOST_SHARED = 24, MOST_OPERATIONS = 400 };
 
 /* ---- what is read without a border ----------------------------------------------------------------- */
 
-static bool is_at_computed_place(ip_ir *ir, const ip_expr *x)
+static bool is_far(ip_ir *ir, const ip_expr *x)
 {
-    return x->op == IP_X_LOAD && x->source->kind != IP_STAGE_TABLE && x->border != IP_BORDER_NONE &&
+    return x->op == IP_X_LOAD && x->source->kind != IP_STAGE_TABLE &&
            ((x->arg[1]->uses & IP_USES_X) || !ip_x_offset_from(ir, x->arg[2], 2));
 }
+
+static bool is_at_computed_place(ip_ir *ir, const ip_expr *x) { return is_far(ir, x) && x->border != IP_BORDER_NONE; }
 
 /* For ip_x_map_values(): what is read to tell a place keeps its border, since its own place is not tested. */
 static ip_expr *without_border(ip_ir *ir, ip_expr *x, void *user)
@@ -34,7 +37,7 @@ static ip_expr *without_border(ip_ir *ir, ip_expr *x, void *user)
 typedef struct place_check {
     const ip_site *site;
     int n;
-    bool fits, reads_far;
+    bool fits, reads_far, has_own_channel;
 } place_check;
 
 static bool check_place(ip_expr *x, void *user)
@@ -45,7 +48,8 @@ static bool check_place(ip_expr *x, void *user)
     c->n++;
     c->reads_far |= (x->arg[1]->uses & IP_USES_X) != 0;
     /* what tells the places is computed before it is known that all are inside */
-    c->fits = c->fits && own_channel && !ip_kernel_placed(c->site->kernel, x->source) && ip_x_is_uniform(x->arg[0]) &&
+    c->has_own_channel &= own_channel;
+    c->fits = c->fits && !ip_kernel_placed(c->site->kernel, x->source) && ip_x_is_uniform(x->arg[0]) &&
               !((x->arg[1]->uses | x->arg[2]->uses) & IP_USES_C);
     return false;
 }
@@ -56,6 +60,7 @@ typedef struct shared_values {
     ip_expr *of[MOST_SHARED];
     int n;
     bool fits;
+    bool are_words; /* pixels are made of words that are gathered, not of lanes */
 } shared_values;
 
 static void share(shared_values *s, ip_expr *x)
@@ -72,10 +77,27 @@ static void share(shared_values *s, ip_expr *x)
 /* What a number is added to, or x itself. */
 static ip_expr *without_number(ip_expr *x) { return x->op == IP_X_ADD && x->arg[1]->op == IP_X_CONST ? x->arg[0] : x; }
 
+/* Whether x is made of pixels at computed places, of which the border has been left out. */
+static void find_place(ip_expr *x, void *user)
+{
+    *(bool *)user |= x->op == IP_X_LOAD && x->source->kind != IP_STAGE_TABLE && (x->arg[1]->uses & IP_USES_X);
+}
+
+static bool reads_places(ip_ir *ir, ip_expr *x)
+{
+    bool found = false;
+    ip_x_walk(ir, x, find_place, &found);
+    return found;
+}
+
 static bool note_shared(ip_expr *x, void *user)
 {
     shared_values *s = user;
-    if (!(x->uses & IP_USES_C)) {
+    if (s->are_words && !reads_places(s->site->ir, x)) {
+        if (!(x->uses & IP_USES_C)) share(s, x);
+        return false;
+    }
+    if (!s->are_words && !(x->uses & IP_USES_C)) {
         share(s, x);
         return false;
     }
@@ -88,14 +110,14 @@ static bool note_shared(ip_expr *x, void *user)
 /* Of what lanes are made of, borders left out. */
 static shared_values shared_of(const ip_site *site, ip_expr *inner)
 {
-    shared_values s = { .site = site, .fits = true };
-    ip_x_descend(site->ir, ip_lanes_part(site, inner), note_shared, &s);
+    shared_values s = { .site = site, .fits = true, .are_words = ip_gathers_words(site, inner) };
+    ip_x_descend(site->ir, s.are_words ? inner : ip_lanes_part(site, inner), note_shared, &s);
     return s;
 }
 
 bool ip_fits_places(const ip_site *site, ip_expr *body, imgpar_dtype stored)
 {
-    place_check c = { .site = site, .fits = site->kernel->schedule == IP_SCHEDULE_ROWS };
+    place_check c = { .site = site, .fits = site->kernel->schedule == IP_SCHEDULE_ROWS, .has_own_channel = true };
     if (!c.fits || ip_x_has_window(site->ir, body) || ip_x_has_loop(site->ir, body) ||
         ip_x_size(site->ir, body) > MOST_OPERATIONS)
         return false;
@@ -103,42 +125,94 @@ bool ip_fits_places(const ip_site *site, ip_expr *body, imgpar_dtype stored)
     if (!c.fits || !c.reads_far) return false;
     ip_expr *inner = ip_x_map_values(site->ir, body, without_border, NULL);
     const shared_values s = shared_of(site, inner);
-    return ip_are_lanes(site, inner, stored) && s.fits && s.n > 0 && !site->ir->failed;
+    const bool are_lanes = c.has_own_channel && ip_are_lanes(site, inner, stored);
+    /* blocks that need no places at all are skipped, where pixels are not made of lanes */
+    const bool are_words = s.are_words && (are_lanes || !ip_find_skip(site, body).condition);
+    return (are_words || are_lanes) && s.fits && s.n > 0 && !site->ir->failed;
 }
 
 /* ---- the loops --------------------------------------------------------------------------------------- */
 
+/* Indices along an axis of a source, lo to hi from what they have in common. */
+typedef struct tested {
+    const ip_stage *source;
+    ip_expr *base;
+    int dim;
+    int64_t lo, hi;
+    const char *most; /* the variable that collects the greatest, as a number without sign: less than 0 is large */
+} tested;
+
 typedef struct tests {
     ip_emit *e;
-    const char *outside;
-    const ip_expr *seen[2 * MOST_SHARED];
-    const ip_stage *of[2 * MOST_SHARED];
+    tested of[3 * MOST_SHARED];
     int n;
+    bool fits;
 } tests;
 
-/* Notes where index number dim of a load lies outside. */
-static void test_index(tests *t, const ip_expr *load, int dim)
+static void note_index(tests *t, const ip_expr *load, int dim)
 {
-    enum { MOST = sizeof t->seen / sizeof *t->seen };
-    ip_expr *index = load->arg[dim];
-    for (int k = 0; k < t->n; k++)
-        if (t->seen[k] == index && t->of[k]->dims[dim] == load->source->dims[dim] && t->of[k] == load->source) return;
-    if (t->n < MOST) {
-        t->seen[t->n] = index;
-        t->of[t->n++] = load->source;
+    enum { MOST = sizeof t->of / sizeof *t->of };
+    ip_expr *index = load->arg[dim], *base = without_number(index);
+    const int64_t by = index == base ? 0 : index->arg[1]->i;
+    for (int k = 0; k < t->n; k++) {
+        tested *of = &t->of[k];
+        if (of->base != base || of->source != load->source || of->dim != dim) continue;
+        of->lo = by < of->lo ? by : of->lo;
+        of->hi = by > of->hi ? by : of->hi;
+        return;
     }
-    const char *value = ip_emit_variable(t->e, index), *extent = ip_emit_dim(t->e, load->source, dim);
-    ip_s_add(t->e->ir, t->e->block, IP_S_STORE, t->outside,
-             ip_text(t->e->ir, "%s | (%s < 0) | (%s >= %s)", t->outside, value, value, extent), NULL);
+    t->fits = t->fits && t->n < MOST;
+    if (t->n < MOST) t->of[t->n++] = (tested){ load->source, base, dim, by, by, NULL };
 }
 
-static bool test_places(ip_expr *x, void *user)
+/* Of values without a border. */
+static bool note_indices(ip_expr *x, void *user)
 {
     tests *t = user;
-    if (x->op != IP_X_LOAD || !is_at_computed_place(t->e->ir, x)) return true;
+    if (!is_far(t->e->ir, x)) return true;
     for (int dim = 0; dim < 3; dim++)
-        if (dim != 0 || !ip_reads_own_index(x, 0, t->e->domain[0])) test_index(t, x, dim);
+        if (dim != 0 || !ip_reads_own_index(x, 0, t->e->domain[0])) note_index(t, x, dim);
     return false;
+}
+
+/* Before the loop, in it, and behind it: whether one of them is outside, as are words that end behind a row. */
+static void begin_tests(tests *t)
+{
+    for (int k = 0; k < t->n; k++) {
+        t->of[k].most = ip_text(t->e->ir, "most%d", t->e->n_values++);
+        ip_s_add(t->e->ir, t->e->block, IP_S_VAR, "uint", t->of[k].most, "0");
+    }
+}
+
+static void test_indices(tests *t)
+{
+    for (int k = 0; k < t->n; k++) {
+        const tested *of = &t->of[k];
+        ip_s_add(t->e->ir, t->e->block, IP_S_STORE, of->most,
+                 ip_text(t->e->ir, "max(%s, (uint)(%s))", of->most,
+                         ip_text_plus(t->e->ir, ip_emit_variable(t->e, of->base), of->lo)),
+                 NULL);
+    }
+}
+
+static const char *end_tests(tests *t, bool are_words)
+{
+    const char *outside = ip_text(t->e->ir, "outside%d", t->e->n_values++), *text = t->fits ? "0" : "1";
+    for (int k = 0; k < t->n; k++) {
+        const tested *of = &t->of[k];
+        int64_t behind = of->hi - of->lo;
+        if (of->dim == 2 && are_words) behind = ip_gathered_columns(of->source, behind + 1) - 1;
+        text = ip_text(t->e->ir, "%s | (%s >= (uint)max(%s - %lld, 0))", text, of->most,
+                       ip_emit_dim(t->e, of->source, of->dim), (long long)behind);
+    }
+    ip_s_add(t->e->ir, t->e->block, IP_S_LET, "int", outside, text);
+    return outside;
+}
+
+static void name_all(ip_emit *e, const ip_named *named)
+{
+    for (int k = 0; k < named->n; k++)
+        ip_emit_name(e, named->of[k], ip_text(e->ir, "%s[x - p]", named->arrays[k]));
 }
 
 static const char *array_of(ip_emit *e, const ip_expr *x)
@@ -148,20 +222,48 @@ static const char *array_of(ip_emit *e, const ip_expr *x)
     return name;
 }
 
-/* Computes what pixels p to p + n share, and whether they read beyond the edges. */
-static void compute_shared(ip_emit *e, const ip_columns *c, const shared_values *s, const char *const *arrays,
-                           const char *outside)
+/* Computes what pixels p to p + n share; the variable that tells whether they read beyond the edges. */
+static const char *compute_shared(ip_emit *e, ip_expr *inner, const ip_named *named, bool are_words)
 {
-    tests t = { .e = e, .outside = outside };
-    ip_mark mark = ip_emit_enter(e, ip_emit_vectors(e, "x", "p", "p + n", ip_emit_width(e, s->of[0], IMGPAR_F32)));
+    tests t = { .e = e, .fits = true };
+    ip_x_descend(e->ir, inner, note_indices, &t);
+    begin_tests(&t);
+    ip_mark mark = ip_emit_enter(e, ip_emit_vectors(e, "x", "p", "p + n", ip_emit_width(e, named->of[0], IMGPAR_F32)));
     e->coord[2] = "x";
-    ip_emit_count_uses(e, s->of, s->n);
-    for (int k = 0; k < s->n; k++)
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[x - p]", arrays[k]), ip_emit_variable(e, s->of[k]),
-                 NULL);
-    ip_x_descend(e->ir, c->body, test_places, &t);
+    ip_emit_count_uses(e, named->of, named->n);
+    for (int k = 0; k < named->n; k++)
+        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[x - p]", named->arrays[k]),
+                 ip_emit_variable(e, named->of[k]), NULL);
+    test_indices(&t);
     e->coord[2] = NULL;
     ip_emit_leave(e, mark);
+    return end_tests(&t, are_words);
+}
+
+/* Pixels p to p + n as they come; what is named has been computed. is_inside: so are all words that they read. */
+static void make_pixels(ip_emit *e, const ip_columns *c, ip_expr *body, const ip_named *named, bool is_inside)
+{
+    name_all(e, named);
+    e->words_are_inside = is_inside;
+    ip_emit_plain_row(
+        e, &(ip_columns){ .stage = c->stage, .body = body, .target = c->target, .from = "p", .to = "p + n" });
+    e->words_are_inside = false;
+}
+
+/* Pixels p to p + n of a block, of which it is known whether they read beyond the edges. */
+static void make_block(ip_emit *e, const ip_columns *c, ip_expr *inner, const ip_named *named, bool are_words,
+                       const char *outside)
+{
+    ip_mark of_inner = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "!%s", outside), NULL, NULL));
+    if (are_words)
+        make_pixels(e, c, inner, named, true);
+    else
+        ip_emit_lanes_block(e, &(ip_columns){ .stage = c->stage, .body = inner, .target = c->target }, BLOCK, named);
+    ip_emit_leave(e, of_inner);
+
+    ip_mark of_edges = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, outside, NULL, NULL));
+    make_pixels(e, c, c->body, named, false);
+    ip_emit_leave(e, of_edges);
 }
 
 void ip_emit_places_row(ip_emit *e, const ip_columns *c)
@@ -169,7 +271,7 @@ void ip_emit_places_row(ip_emit *e, const ip_columns *c)
     const ip_site site = ip_emit_site(e);
     ip_expr *inner = ip_x_map_values(e->ir, c->body, without_border, NULL);
     const shared_values s = shared_of(&site, inner);
-    const char *outside = ip_text(e->ir, "outside%d", e->n_values++), *arrays[MOST_SHARED];
+    const char *arrays[MOST_SHARED];
     ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "p", c->from, c->to);
     blocks->d = ip_text(e->ir, "%d", BLOCK);
     blocks->parallel = IP_FEW;
@@ -177,17 +279,7 @@ void ip_emit_places_row(ip_emit *e, const ip_columns *c)
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "min(%s - p, %d)", c->to, BLOCK));
     for (int k = 0; k < s.n; k++)
         arrays[k] = array_of(e, s.of[k]);
-    ip_s_add(e->ir, e->block, IP_S_VAR, "int", outside, "0");
-    compute_shared(e, c, &s, arrays, outside);
-
-    ip_mark of_inner = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "!%s", outside), NULL, NULL));
-    ip_emit_lanes_block(e, &(ip_columns){ .stage = c->stage, .body = inner, .target = c->target }, BLOCK,
-                        &(ip_named){ s.of, arrays, s.n });
-    ip_emit_leave(e, of_inner);
-
-    ip_mark of_edges = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, outside, NULL, NULL));
-    ip_emit_plain_row(
-        e, &(ip_columns){ .stage = c->stage, .body = c->body, .target = c->target, .from = "p", .to = "p + n" });
-    ip_emit_leave(e, of_edges);
+    const ip_named named = { s.of, arrays, s.n };
+    make_block(e, c, inner, &named, s.are_words, compute_shared(e, inner, &named, s.are_words));
     ip_emit_leave(e, mark);
 }

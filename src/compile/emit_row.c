@@ -182,7 +182,8 @@ static void look_for_gap(ip_expr *x, void *user)
     channels_read read = { .source = x->source };
     for (int k = 0; k < c->n && x->source->dims[3] > 1; k++)
         ip_x_walk(c->e->ir, c->bodies[k], find_channels, &read);
-    bool skips_channels = x->source->dims[3] > 1 && !(read.first && read.last) && !ip_emit_is_part_of_word(c->e, x);
+    bool skips_channels = x->source->dims[3] > 1 && !(read.first && read.last) && !ip_emit_is_part_of_word(c->e, x) &&
+                          !ip_emit_is_gathered(c->e, x);
     c->found = ip_x_step(x->arg[2]) > 1 || skips_channels;
 }
 
@@ -356,6 +357,7 @@ static void compute_groups(ip_emit *e, const ip_columns *c, const char *from, in
 
 static void compute_pixels(ip_emit *e, const ip_columns *c)
 {
+    const ip_site site = ip_emit_site(e);
     const char *from = ip_emit_spread_row(e, c);
     const bool has_loop = e->channels > IP_WRITTEN_CHANNELS;
     const int written = has_loop ? 1 : e->channels;
@@ -367,6 +369,8 @@ static void compute_pixels(ip_emit *e, const ip_columns *c)
         compute_groups(e, c, from, grouped, lanes);
         return;
     }
+    if (vectorises && ip_gathers_words(&site, c->body)) e->gather = ip_ir_alloc(e->ir, 1, sizeof *e->gather);
+    if (e->gather) e->gather->body = c->body;
     ip_stmt *loop = vectorises && !has_loop
                         ? add_vectors(e, "x", from, c->to, row_width(e, c), has_gaps(e, c->body) ? 1 : 0)
                         : ip_s_add(e->ir, e->block, IP_S_FOR, "x", from, c->to);
@@ -387,6 +391,7 @@ static void compute_pixels(ip_emit *e, const ip_columns *c)
         store_element(e, c, ip_emit_pixel_index(e, "x", k), values[k]);
     ip_emit_leave_channels(e, &channels);
     e->coord[2] = NULL;
+    e->gather = NULL;
     ip_emit_leave(e, mark);
 }
 

@@ -58,6 +58,10 @@ bool ip_are_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored);
 /* Whether it is made of pixels at computed rows and columns, within a border (emit_places.c, Note [Pixels at computed
  * places]). */
 bool ip_fits_places(const ip_site *site, ip_expr *body, imgpar_dtype stored);
+/* Whether a loop over its pixels reads parts of words that it gathers (emit_gather.c, Note [Gathered words]). */
+bool ip_gathers_words(const ip_site *site, ip_expr *body);
+/* Columns that words have which hold so many pixels side by side: at least as many. */
+int64_t ip_gathered_columns(const ip_stage *source, int64_t pixels);
 /* Whether the channel's number alone tells it: lane by lane, it is written out. */
 static inline bool ip_is_by_channel(const ip_expr *x) { return x->uses == IP_USES_C && x->op != IP_X_LOAD; }
 /* The part of such a body that is computed as lanes: the rest is made of it and of what is the same for all
