@@ -160,8 +160,8 @@ IP_INLINE float ip_exp(float x)
 IP_INLINE float ip_exp_negative(float x)
 {
     const float a = x < -104 ? -104 : x;
-    const float shifted = IP_FMAF(a, 1.44269502f, 0x1.8p23f), k = shifted - 0x1.8p23f;
-    return ip_exp_near(a, k) * as_float((int)(((unsigned)as_int(shifted) << 23) + (191u << 23))) * 0x1p-64f;
+    const float shifted = IP_FMAF(a, 1.44269502f, 0x1.8p23f + 191), k = shifted - (0x1.8p23f + 191);
+    return ip_exp_near(a, k) * as_float((int)((unsigned)as_int(shifted) << 23)) * 0x1p-64f; /* 2^(k + 64) */
 }
 
 /* 2^r, |r| <= 1/2, by a polynomial that is within 2^-28. */

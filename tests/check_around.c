@@ -74,6 +74,32 @@ static real bilateral(const nd *in, const int64_t *i) /* of gray, radius 3 */
     return sum / weights;
 }
 
+static real disc_bilateral(const nd *in, const int64_t *i) /* of a disc of radius 3 */
+{
+    real sum = 0, weights = 0, p = pixel(in, i[0], i[1], 0, replicate);
+    for (int dy = -3; dy <= 3; dy++)
+        for (int dx = -3; dx <= 3; dx++) {
+            if (dy * dy + dx * dx > 9) continue;
+            real q = pixel(in, i[0] + dy, i[1] + dx, 0, replicate),
+                 w = expl(-(dy * dy + dx * dx) / 18.0L - square(p - q) / 50);
+            sum += w * q;
+            weights += w;
+        }
+    return sum / weights;
+}
+
+static real disc_extent(const nd *in, const int64_t *i) /* the largest of a disc of radius 2, less their mean */
+{
+    real most = 0, sum = 0;
+    for (int dy = -2; dy <= 2; dy++)
+        for (int dx = -2; dx <= 2; dx++) {
+            if (dy * dy + dx * dx > 4) continue;
+            most = fmaxl(most, pixel(in, i[0] + dy, i[1] + dx, 0, replicate));
+            sum += pixel(in, i[0] + dy, i[1] + dx, 0, replicate);
+        }
+    return most - sum / 13;
+}
+
 static real colour_bilateral(const nd *in, const int64_t *i) /* by the distance of colours */
 {
     real sum = 0, weights = 0;
@@ -286,6 +312,25 @@ static const nd_case of_small[] = {
       bilateral,
       0x1p-18L,
       real_of },
+    { "around",
+      "around($1, 3, (p, q, dy, dx) -> (q, " GRAY_WEIGHT "), \"mean\", shape=disc)",
+      { 2 },
+      { { 9, 21 } },
+      2,
+      { 9, 21 },
+      disc_bilateral,
+      0x1p-18L,
+      real_of },
+    { "around",
+      "v = cast($1, f32)\naround(v, 2, (p, q) -> q, \"max\", shape=disc) - around(v, 2, (p, q) -> q, \"mean\", "
+      "shape=disc)",
+      { 2 },
+      { { 9, 21 } },
+      2,
+      { 9, 21 },
+      disc_extent,
+      0x1p-18L,
+      f32 },
     { "around",
       "fn d(p, q) = sum((p - q) * (p - q), axis=2, keepdims=true)\n"
       "around($1, 2, (p, q) -> (q, exp(-cast(d(p, q), f32) / 100.0)), \"mean\", border=wrap)",

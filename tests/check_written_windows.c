@@ -60,12 +60,14 @@ START_TEST(a_bilateral_filter)
     const int channels = _i % MOST + 1, n = channels - (channels % 2 == 0 && dtype != IMGPAR_F32);
     const real full = dtype_full(dtype), sigma = 1.2L, contrast = 0.15L;
     const imgpar_border border = borders[(_i + _i / MOST) % N_BORDERS].border;
+    const bool is_disc = (_i + _i / MOST) % 2;
     picture a = scene(dtype, channels, 3), want = picture_copy(&a);
     for (int64_t k = 0; k < picture_count(&a); k += channels)
         for (int c = 0; c < n; c++) {
             real sum = 0, weights = 0;
             for (int dy = -2; dy <= 2; dy++)
                 for (int dx = -2; dx <= 2; dx++) {
+                    if (is_disc && dy * dy + dx * dx > 4) continue;
                     const int64_t y = k / channels / W + dy, x = k / channels % W + dx;
                     real apart = 0;
                     for (int i = 0; i < n; i++) {
@@ -80,9 +82,9 @@ START_TEST(a_bilateral_filter)
                 }
             want.v[k + c] = sum / weights;
         }
-    char text[100];
-    snprintf(text, sizeof text, "bilateral($1, radius=2, sigma=1.2, contrast=0.15, border=%s)",
-             borders[(_i + _i / MOST) % N_BORDERS].word);
+    char text[120];
+    snprintf(text, sizeof text, "bilateral($1, radius=2, sigma=1.2, contrast=0.15, border=%s%s)",
+             borders[(_i + _i / MOST) % N_BORDERS].word, is_disc ? ", shape=disc" : "");
     expect(text, (const picture *const[]){ &a }, 1, &want, a_level(dtype, 0x1p-16L));
     picture_free(&a);
     picture_free(&want);

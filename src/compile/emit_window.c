@@ -8,6 +8,8 @@
 #include "base/integers.h"
 #include "compile/emit_block.h"
 
+#include <math.h>
+
 /* Elements computed together; fewer where loops stop early, which a block does when its last element has ended. */
 enum { BLOCK = 256, BLOCK_OF_LOOPS = 32 };
 enum { TAPS = 8 /* folded each time their accumulators are loaded and stored */ };
@@ -26,6 +28,8 @@ typedef struct windows {
     const struct windows *sliding;
     /* Loads that are in arrays, for as many elements: Note [Channels apart]. */
     const struct windows *apart;
+    /* First column that counts of each row, and the one behind the last: Note [Rows of a disc]; NULL: all do. */
+    const char *first, *end;
 } windows;
 
 typedef struct window_search {
@@ -214,9 +218,19 @@ static void fold_line(ip_blockwise *b, const windows *g, int axis, int n, const 
     ip_emit *e = b->e;
     int at_once = taps_at_once(e, g, n);
     for (int part = 0; part < 2; part++) {
-        int from = part == 0 ? 0 : n / at_once * at_once, to = part == 0 ? n / at_once * at_once : n;
-        if (from == to) continue;
-        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, ip_text(e->ir, "%d", from), ip_text(e->ir, "%d", to));
+        const char *from, *to;
+        if (g->first) {
+            const char *whole = ip_text(e->ir, "%s - (%s - %s) %% %d", g->end, g->end, g->first, at_once);
+            from = part == 0 ? g->first : whole;
+            to = part == 0 ? whole : g->end;
+            if (part == 1 && at_once == 1) continue;
+        } else {
+            const int whole = n / at_once * at_once;
+            if (part == 1 && whole == n) continue;
+            from = ip_text(e->ir, "%d", part == 0 ? 0 : whole);
+            to = ip_text(e->ir, "%d", part == 0 ? whole : n);
+        }
+        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
         loop->d = part == 0 ? ip_text(e->ir, "%d", at_once) : NULL;
         ip_mark mark = ip_emit_enter(e, loop);
         ip_emit_name_tap(e, g->of[0], axis, var);
@@ -310,8 +324,88 @@ static windows take_apart(ip_blockwise *b, const windows *g, bool by_tap)
     return found;
 }
 
+/*
+ * Note [Rows of a disc]
+ * A sum over a disc is one over its square of select(inside, value, -0.0), inside being an expression of the taps
+ * alone. Where the taps that are inside are neighbours in each row, the loop along the row is over these, and of the
+ * selection its value is left. What is left out would add -0.0, which changes no sum.
+ */
+enum { MOST_ROWS_OF_DISC = 128 };
+
+static bool is_inside(ip_emit *e, const ip_expr *window, ip_expr *inside, int row, int column)
+{
+    double value;
+    inside = ip_x_put_tap(e->ir, inside, window->window, 0, ip_x_int(e->ir, IMGPAR_I32, row));
+    inside = ip_x_put_tap(e->ir, inside, window->window, 1, ip_x_int(e->ir, IMGPAR_I32, column));
+    return ip_x_is_const(inside, &value) && value != 0;
+}
+
+static bool adds_nothing(const ip_expr *x)
+{
+    double value;
+    if (!ip_x_is_const(x, &value) || value != 0) return false;
+    return !ip_dtype(x->dtype)->is_float || signbit(value);
+}
+
+/* The condition that all windows of a group have; NULL: none. */
+static ip_expr *condition_of(const windows *g)
+{
+    ip_expr *inside = NULL;
+    for (int k = 0; k < g->n; k++) {
+        const ip_expr *x = g->of[k], *body = x->arg[0];
+        if (x->fold != IP_FOLD_SUM || body->op != IP_X_SELECT || body->arg[0]->uses != IP_USES_TAP ||
+            !adds_nothing(body->arg[2]) || (inside && inside != body->arg[0]))
+            return NULL;
+        inside = body->arg[0];
+    }
+    return inside;
+}
+
+/* The windows without their condition, and which columns of a row they have. */
+static bool find_rows_of_disc(ip_emit *e, const windows *g, windows *disc, const char *row)
+{
+    const ip_expr *x = g->of[0];
+    ip_expr *inside = x->taps_y > 1 && x->taps_x > 1 && x->taps_y <= MOST_ROWS_OF_DISC ? condition_of(g) : NULL;
+    if (!inside) return false;
+    const char *first = "0", *end = "0";
+    for (int j = 0; j < x->taps_y; j++) {
+        int from = 0, to = x->taps_x;
+        while (from < to && !is_inside(e, x, inside, j, from))
+            from++;
+        while (to > from && !is_inside(e, x, inside, j, to - 1))
+            to--;
+        for (int i = from; i < to; i++)
+            if (!is_inside(e, x, inside, j, i)) return false;
+        first = ip_text(e->ir, "%s == %d ? %d : %s", row, j, from, first);
+        end = ip_text(e->ir, "%s == %d ? %d : %s", row, j, to, end);
+    }
+    *disc = *g;
+    disc->first = first;
+    disc->end = end;
+    for (int k = 0; k < g->n; k++)
+        disc->of[k] = ip_x_with_args(e->ir, g->of[k], &g->of[k]->arg[0]->arg[1]);
+    return true;
+}
+
+static void compute_taps(ip_blockwise *b, windows *g);
+
 /* Windows of the same taps for a block of elements: an accumulator each, taps outside, lanes inside. */
 static void compute_group(ip_blockwise *b, windows *g)
+{
+    windows disc;
+    const char *row = ip_text(b->e->ir, "j%d", g->of[0]->window);
+    if (!find_rows_of_disc(b->e, g, &disc, row)) {
+        compute_taps(b, g);
+        return;
+    }
+    compute_taps(b, &disc);
+    for (int k = 0; k < g->n; k++) {
+        g->acc[k] = disc.acc[k];
+        ip_emit_name(b->e, g->of[k], ip_text(b->e->ir, "%s[t]", g->acc[k]));
+    }
+}
+
+static void compute_taps(ip_blockwise *b, windows *g)
 {
     ip_emit *e = b->e;
     windows sliding = { .n = 0 };
@@ -340,6 +434,13 @@ static void compute_group(ip_blockwise *b, windows *g)
             ip_emit_row_pointers(e, g->of[k]->arg[0]);
         windows apart = take_apart(b, g, true);
         g->apart = apart.n > 0 ? &apart : NULL;
+        if (g->first) {
+            const char *first = ip_text(e->ir, "first%d", e->n_values++), *end = ip_text(e->ir, "end%d", e->n_values++);
+            ip_s_add(e->ir, e->block, IP_S_LET, "int", first, g->first);
+            ip_s_add(e->ir, e->block, IP_S_LET, "int", end, g->end);
+            g->first = first;
+            g->end = end;
+        }
         fold_line(b, g, 1, x->taps_x, i);
         g->apart = NULL;
         ip_emit_leave(e, in_rows);

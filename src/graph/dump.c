@@ -420,7 +420,7 @@ static void write_around(dump *d, const imgpar_array *a, int depth)
     if (has_weight) write_operand(d, a->inputs[2], depth);
     ip_str_append(&d->out, has_weight ? "), \"" : ", \"");
     write_word(d, a->op->info.params[0]->choices, (int)a->params[0].number);
-    ip_str_append(&d->out, "\")");
+    ip_str_append(&d->out, ip_param_number(a->inputs[0], "shape") != 0 ? "\", shape=disc)" : "\")");
 }
 
 /* What a node of a loop carries, or of a scan of several states; not for long. */

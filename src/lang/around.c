@@ -19,11 +19,11 @@ enum { RADIUS_MAX = 1000, MOST_DISTANCES = 3 };
 typedef struct surroundings {
     ip_eval *ev;
     const ip_node *call;
-    const ip_node *slots[6]; /* array, radius, function, fold, border, cval */
+    const ip_node *slots[7]; /* array, radius, function, fold, border, cval, shape */
     ip_val a, fn, taps;
     int n_axes, dims[MOST_DISTANCES]; /* the axes with neighbours, and which of z y x each is */
     double radii[3];                  /* of z y x */
-    const char *fold;
+    const char *fold, *shape;
     ip_stencil_form form; /* of the reads */
 } surroundings;
 
@@ -83,6 +83,13 @@ static bool find_fold(surroundings *s)
                                    "around: fold is \"sum\", \"mean\", \"min\", \"max\" or \"product\"");
 }
 
+static bool find_shape(surroundings *s)
+{
+    s->shape = s->slots[6] ? word_of(s, s->slots[6]) : "square";
+    return strcmp(s->shape, "square") == 0 || strcmp(s->shape, "disc") == 0 ||
+           ip_eval_fail(s->ev, s->slots[6]->offset, "around: shape is \"square\" or \"disc\"");
+}
+
 static bool find_border(surroundings *s)
 {
     ip_val cval;
@@ -126,12 +133,13 @@ static bool find_function(surroundings *s, int *n_args)
 
 static bool make_taps(surroundings *s)
 {
-    ip_arg args[4];
+    ip_arg args[5];
     static const char *const names[] = { "depth", "height", "width" };
     for (int k = 0; k < 3; k++)
         args[k] = (ip_arg){ .name = names[k], .kind = IP_ARG_NUMBER, .number = s->radii[k] };
     args[3] = (ip_arg){ .name = "level", .kind = IP_ARG_NUMBER, .number = s->ev->arounds };
-    return ip_call_result(s->ev, s->call->offset, ip_build(s->ev->ctx, ip_op_find("taps"), args, 4), &s->taps);
+    args[4] = (ip_arg){ .name = "shape", .kind = IP_ARG_TEXT, .text = s->shape };
+    return ip_call_result(s->ev, s->call->offset, ip_build(s->ev->ctx, ip_op_find("taps"), args, 5), &s->taps);
 }
 
 static bool make_distance(surroundings *s, int axis, ip_val *out)
@@ -210,7 +218,7 @@ static bool fold_around(surroundings *s, ip_val *out)
 {
     ip_val args[2 + MOST_DISTANCES] = { { .kind = IP_V_NONE } }, result;
     int n_args = 0;
-    if (!find_array(s) || !find_axes(s) || !find_radii(s) || !find_fold(s) || !find_border(s) ||
+    if (!find_array(s) || !find_axes(s) || !find_radii(s) || !find_fold(s) || !find_shape(s) || !find_border(s) ||
         !find_function(s, &n_args))
         return false;
     bool ok = make_arguments(s, args, n_args);

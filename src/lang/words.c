@@ -122,15 +122,16 @@ static const ip_word words[] = {
          "outside=keep keeps the value that is there. It holds for the reads written in it, not through names.",
          "stencil(a[0, 1] - a[0, -1], border=wrap)", 1, "expr", "border", "cval", "outside"),
     LATER_FORM(
-        "around", ip_form_around, "around(array, radius, function, fold=sum, border=replicate, cval=0)",
+        "around", ip_form_around, "around(array, radius, function, fold=sum, border=replicate, cval=0, shape=square)",
         "folds what a function makes of each element p and each neighbour q",
         "function is (p, q, dy, dx) -> expr, or (p, q) -> expr if it needs no distances; those of a volume are dz,\n"
         "dy, dx, of a line dx. q is array[dy, dx]; radius is one number, or a vector of one for each axis with\n"
-        "neighbours, and the centre counts. fold: sum, mean, min, max, product. With \"mean\" it may give a value\n"
+        "neighbours, and the centre counts. With shape=disc neighbours count that are no farther away than the\n"
+        "radius, which is one number then. fold: sum, mean, min, max, product. With \"mean\" it may give a value\n"
         "and its weight, (q, w), for the weighted mean. Other arrays are read as b[dy, dx], neighbours of p and q\n"
         "as q[0, 1]; border and cval hold for these reads, too. One kernel, and no memory for each neighbour.",
         "around(a, 2, (p, q, dy, dx) -> (q, exp(-abs(p - q) / 20.0)), \"mean\")", 3, "array", "radius", "function",
-        "fold", "border", "cval"),
+        "fold", "border", "cval", "shape"),
     LATER_FORM(
         "fold", ip_form_fold, "fold(values, function, fold=sum)",
         "folds terms that a function makes of numbers, as if they were written out",

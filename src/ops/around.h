@@ -33,4 +33,7 @@ static inline int ip_around_radius(const imgpar_array *taps, int dim)
     return (int)ip_param_number(taps, names[dim]);
 }
 
+/* Whether neighbours that are farther away than the radius are left out. */
+static inline bool ip_around_is_disc(const imgpar_array *taps) { return ip_param_number(taps, "shape") != 0; }
+
 #endif

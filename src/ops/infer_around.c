@@ -4,6 +4,7 @@
 #include "ops/infer.h"
 
 #include "base/dtype.h"
+#include "base/integers.h"
 
 #include <math.h>
 
@@ -15,6 +16,14 @@ imgpar_status ip_infer_taps(imgpar_array *node, ip_error *err)
 {
     node->type = one_number;
     double taps = 1;
+    int most = 0;
+    for (int dim = 0; dim < 3; dim++)
+        most = ip_max_int(most, ip_around_radius(node, dim));
+    for (int dim = 0; dim < 3; dim++) {
+        const int radius = ip_around_radius(node, dim);
+        if (ip_around_is_disc(node) && radius != 0 && radius != most)
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "around: a disc has one radius");
+    }
     for (int dim = 0; dim < 3; dim++)
         taps *= 2.0 * ip_around_radius(node, dim) + 1;
     if (taps > MOST_TAPS)

@@ -14,11 +14,12 @@ static ip_expr *binary(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return 
 /* The window's rows count the neighbourhood's planes and rows, plane by plane. */
 typedef struct neighbourhood {
     int window, radius[3], taps_y, taps_x;
+    bool is_disc;
 } neighbourhood;
 
 static neighbourhood neighbourhood_of(const imgpar_array *taps, const ip_stage *stage)
 {
-    neighbourhood n = { .window = stage->window - 1 };
+    neighbourhood n = { .window = stage->window - 1, .is_disc = ip_around_is_disc(taps) };
     for (int dim = 0; dim < 3; dim++)
         n.radius[dim] = ip_around_radius(taps, dim);
     n.taps_y = (2 * n.radius[0] + 1) * (2 * n.radius[1] + 1);
@@ -75,12 +76,43 @@ ip_stage *ip_stages_tap_read(ip_lower *l)
 
 /* ---- folds ----------------------------------------------------------------------------------------- */
 
+static int radius_of(const neighbourhood *n) { return n->radius[n->radius[0] ? 0 : n->radius[1] ? 1 : 2]; }
+
+static ip_expr *is_in_disc(ip_lower *l, const neighbourhood *n)
+{
+    ip_expr *square = ip_lower_i32(l, 0);
+    for (int dim = 0; dim < 3; dim++) {
+        ip_expr *d = distance(l, n, dim);
+        square = binary(l, IP_X_ADD, square, binary(l, IP_X_MUL, d, d));
+    }
+    return binary(l, IP_X_LE, square, ip_lower_i32(l, (int64_t)radius_of(n) * radius_of(n)));
+}
+
+/* What changes no fold; of extremes the centre's value, which is one of those that are folded. */
+static ip_expr *neutral(ip_lower *l, const neighbourhood *n, ip_fold fold, ip_expr *x)
+{
+    if (fold == IP_FOLD_PRODUCT) return ip_x_number(l->ir, x->dtype, 1);
+    if (fold == IP_FOLD_SUM) return ip_x_number(l->ir, x->dtype, ip_dtype(x->dtype)->is_float ? -0.0 : 0);
+    ip_expr *row = ip_lower_i32(l, n->taps_y / 2), *column = ip_lower_i32(l, n->taps_x / 2);
+    return ip_x_put_tap(l->ir, ip_x_put_tap(l->ir, x, n->window, 0, row), n->window, 1, column);
+}
+
 static ip_expr *folded(ip_lower *l, const neighbourhood *n, ip_fold fold, ip_expr *x)
 {
+    if (n->is_disc) x = ip_x_select(l->ir, is_in_disc(l, n), x, neutral(l, n, fold, x));
     return ip_x_fold_taps(l->ir, fold, n->window, n->taps_y, n->taps_x, x);
 }
 
-static double count(const neighbourhood *n) { return (double)n->taps_y * n->taps_x; }
+static double count(const neighbourhood *n)
+{
+    const int radius = radius_of(n), *r = n->radius;
+    int64_t inside = 0;
+    for (int z = -r[0]; z <= r[0] && n->is_disc; z++)
+        for (int y = -r[1]; y <= r[1]; y++)
+            for (int x = -r[2]; x <= r[2]; x++)
+                inside += z * z + y * y + x * x <= radius * radius;
+    return n->is_disc ? (double)inside : (double)n->taps_y * n->taps_x;
+}
 
 /* In the narrowest integers that hold it; what is added up in 64 bits wraps. */
 static ip_expr *sum(ip_lower *l, const neighbourhood *n, ip_expr *x)

@@ -259,11 +259,12 @@ const bench_row bench_rows[] = {
       .opencv = { 8, 0, 0.001 }, .ref = LEVEL },
     { "remap", BENCH_REMAP, BENCH_MAPPED, .ours = { "at($1, $2, $3, filter=linear, border=constant)" }, .n_in = 3,
       .opencv = { 8, 0, 0.001 }, .ref = LEVEL },
-    /* OpenCV's window is a disc, and it adds up how far channels are apart. */
+    /* Discs, as OpenCV's windows are; it adds up how far channels are apart. */
     { "bilateral-9-gray", BENCH_BILATERAL, BENCH_GRAY, .size = 9, .sigma = 2, .n_in = 1,
-      .ours = { "bilateral($1, radius=4, sigma=2, contrast=0.1)" }, .opencv = { 3, 0, 0.001 }, .ref = LEVEL },
+      .ours = { "bilateral($1, radius=4, sigma=2, contrast=0.1, shape=disc)" }, .opencv = { 3, 0, 0.001 },
+      .ref = LEVEL },
     { "bilateral-9", BENCH_BILATERAL, BENCH_RGB, .size = 9, .sigma = 2, .n_in = 1,
-      .ours = { "bilateral($1, radius=4, sigma=2, contrast=0.1)" }, .opencv = { 0, 0, 1 }, .ref = LEVEL },
+      .ours = { "bilateral($1, radius=4, sigma=2, contrast=0.1, shape=disc)" }, .opencv = { 0, 0, 1 }, .ref = LEVEL },
     /* Of OpenCV only C++ has it. */
     { "nlmeans-7-21", BENCH_OWN, BENCH_GRAY_1080P, .ours = { "nlmeans($1, patch=7, search=10)" }, .n_in = 1,
       .ref = LEVEL },
