@@ -332,14 +332,14 @@ END_TEST
 START_TEST(indices_are_classified)
 {
     ip_expr *x = ip_x_coord(ir, 2, 100);
-    ip_index unit = ip_x_classify(ir, bin(IP_X_ADD, x, i32(-3)));
+    ip_index unit = ip_x_classify(bin(IP_X_ADD, x, i32(-3)));
     ck_assert_int_eq(unit.kind, IP_INDEX_UNIT);
     ck_assert_int_eq(unit.axis, 2);
     ck_assert_int_eq(unit.lo, -3);
     ck_assert_int_eq(unit.hi, -3);
-    ck_assert_int_eq(ip_x_classify(ir, i32(4)).kind, IP_INDEX_FIXED);
-    ck_assert_int_eq(ip_x_classify(ir, bin(IP_X_MUL, x, i32(2))).kind, IP_INDEX_OTHER);
-    ck_assert_int_eq(ip_x_classify(ir, bin(IP_X_ADD, x, any_i32())).kind, IP_INDEX_OTHER);
+    ck_assert_int_eq(ip_x_classify(i32(4)).kind, IP_INDEX_FIXED);
+    ck_assert_int_eq(ip_x_classify(bin(IP_X_MUL, x, i32(2))).kind, IP_INDEX_OTHER);
+    ck_assert_int_eq(ip_x_classify(bin(IP_X_ADD, x, any_i32())).kind, IP_INDEX_OTHER);
 }
 END_TEST
 

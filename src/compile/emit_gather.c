@@ -188,7 +188,6 @@ static const char *half_of(ip_emit *e, const char *row, const ip_gathered_place 
 static const char *part_of(ip_emit *e, imgpar_dtype dtype, const char *word, int at)
 {
     const ip_dtype_facts *facts = ip_dtype(dtype);
-    if (dtype == IMGPAR_F32) return ip_text(e->ir, "as_float(%s)", word);
     if (at == 0) return ip_text(e->ir, "(%s)%s", facts->cl, word);
     return ip_text(e->ir, "(%s)(%s >> %d)", facts->cl, word, 8 * at);
 }
