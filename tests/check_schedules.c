@@ -473,8 +473,8 @@ static const shape shapes[] = {
     { "boxblur(blur($1, 2), 3)", IMGPAR_F32, 2, 61, 39, 1e-6 },
     { "blur($1, 1.5)", IMGPAR_F32, 3, 61, 3, 0 },
     { "crop(blur($1, 1.5), 7, 5, 40, 21)", IMGPAR_F32, 1, 61, 37, 0 },
-    /* pixels at computed places that are gathered as words, or not: bytes, shorts and floats of all channels, rows shorter than
-     * a vector and than a word */
+    /* pixels at computed places, of bytes and shorts gathered as words, of floats and four channels not; rows shorter
+     * than a vector and than a word */
     { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=constant)", IMGPAR_U8, 1, 301, 67, 0 },
     { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=reflect)", IMGPAR_U8, 2, 301, 67, 0 },
     { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=replicate)", IMGPAR_U8, 4, 301, 67, 0 },
