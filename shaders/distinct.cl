@@ -6,8 +6,9 @@
  * The result R: [0] how many values were found, or INT_MAX: more than `most` of them; from [1] on where one of each
  * stands; from [1 + most] on how many elements have it. What is not needed is 0.
  *
- *     hs_clear     empties tables and R
+ *     hs_clear     empties tables, and R where all share one
  *     hs_sample    looks at elements that are spread over all, and gives up where these differ too much
+ *     hs_judge     decides that where all share one table
  *     hs_count     counts elements
  *     hs_collect   makes R of the tables
  *
@@ -43,7 +44,7 @@ static inline uint hs_hash(HS_KEY key, int bits)
 #define HS_GIVEN_UP 0
 #define HS_FOUND 1
 #define HS_TABLES 2
-#define HS_LONGEST 1024 /* slots that are looked at for a key: keys that meet in one place are not for this */
+#define HS_LONGEST 1024 /* slots that are looked at for a key: keys that cluster are left to the sort */
 
 /* Of s elements, d different: as many pairs are equal among n random ones of s s / 2 (s - d) values. */
 static inline bool hs_too_many(ulong s, ulong d, ulong most)
@@ -165,7 +166,7 @@ __kernel void hs_clear(__global hs_slot *slots, __global int *info, __global con
     if (item == 0) info[HS_GIVEN_UP] = 0;
 }
 
-/* In the last table's memory, which is emptied again. */
+/* In the memory of table 0, whose first level is emptied again; others are emptied when the table grows. */
 IP_APART bool hs_spread(__global const S_T *a, hs_table *t, __global const int *P)
 {
     for (int k = 0; k < P[10]; k++)

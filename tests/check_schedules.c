@@ -487,6 +487,16 @@ static const shape shapes[] = {
     { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=constant)", IMGPAR_U8, 1, 7, 70, 0 },
     { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1, border=constant)", IMGPAR_U16, 2, 301, 67, 0 },
     { "b = cast($1, i32)\nat(b, y + x * 0.1, x * 1.1) + at(b, y + x * 0.1, x * 1.1 + 1)", IMGPAR_U8, 3, 301, 67, 0 },
+    /* a condition keeps unchecked places from being read where they are far outside */
+    { "select(x > 5, at($1, y * 0.9 + x * 0.05 + select(x > 5, 0, 1e7), x * 0.5 + select(x > 5, 0, -1e8), "
+      "border=unchecked), "
+      "0)",
+      IMGPAR_U8, 3, 301, 67, 0 },
+    /* what is inside depends on the taps of the window around it: no rows of a disc */
+    { "around($1, 1, (p, q, dy, dx) -> around(q, 1, (r, s, ey, ex) -> select(dy * ey + dx > 0, s * r, -0.0)))",
+      IMGPAR_F32, 1, 31, 9, 1e-6 },
+    { "around($1, 1, (p, q, dy, dx) -> around(q, 1, (r, s, ey, ex) -> select(dy != ey || dx != ex, s, 0)))", IMGPAR_U8,
+      3, 31, 9, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

@@ -53,7 +53,7 @@ mkfifo c/pipe.pgm
 expect "regular files and links to them; folders with recursive, links to folders never" "$(sql "SELECT replace(path, char(10), '?'), width, error FROM img_files('c', '*', 1)" 2>&1)" \
     "c/below/link.pgm|4|
 c/below/under.pgm|4|
-c/empty.png||not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font
+c/empty.png||it is empty, not an image
 c/it's; a \"name\"/one?two.pgm|4|"
 expect "a folder with quotes in its name" "$(sql "CREATE VIRTUAL TABLE temp.t USING imgpar_folder(dir='c/it''s; a \"name\"');
     SELECT count(*), sum(img_mean(image) > 0) FROM t")" "1|1"

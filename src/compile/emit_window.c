@@ -332,12 +332,15 @@ static windows take_apart(ip_blockwise *b, const windows *g, bool by_tap)
  */
 enum { MOST_ROWS_OF_DISC = 128 };
 
-static bool is_inside(ip_emit *e, const ip_expr *window, ip_expr *inside, int row, int column)
+/* False: that depends on taps of other windows, too. */
+static bool tells_inside(ip_emit *e, const ip_expr *window, ip_expr *inside, int row, int column, bool *is_inside)
 {
     double value;
     inside = ip_x_put_tap(e->ir, inside, window->window, 0, ip_x_int(e->ir, IMGPAR_I32, row));
     inside = ip_x_put_tap(e->ir, inside, window->window, 1, ip_x_int(e->ir, IMGPAR_I32, column));
-    return ip_x_is_const(inside, &value) && value != 0;
+    if (!ip_x_is_const(inside, &value)) return false;
+    *is_inside = value != 0;
+    return true;
 }
 
 static bool adds_nothing(const ip_expr *x)
@@ -369,13 +372,15 @@ static bool find_rows_of_disc(ip_emit *e, const windows *g, windows *disc, const
     if (!inside) return false;
     const char *first = "0", *end = "0";
     for (int j = 0; j < x->taps_y; j++) {
-        int from = 0, to = x->taps_x;
-        while (from < to && !is_inside(e, x, inside, j, from))
-            from++;
-        while (to > from && !is_inside(e, x, inside, j, to - 1))
-            to--;
-        for (int i = from; i < to; i++)
-            if (!is_inside(e, x, inside, j, i)) return false;
+        int from = 0, to = 0, n = 0;
+        for (int i = 0; i < x->taps_x; i++) {
+            bool is_inside;
+            if (!tells_inside(e, x, inside, j, i, &is_inside)) return false;
+            if (!is_inside) continue;
+            if (n++ == 0) from = i;
+            to = i + 1;
+        }
+        if (n != to - from) return false;
         first = ip_text(e->ir, "%s == %d ? %d : %s", row, j, from, first);
         end = ip_text(e->ir, "%s == %d ? %d : %s", row, j, to, end);
     }

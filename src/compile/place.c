@@ -353,8 +353,9 @@ static void note_load(ip_expr *load, void *user)
     source->last_reader = ip_max_int(source->last_reader, (int)(p->reader - p->kernel->placed));
 }
 
-/* Rows of a ring, of which p->rows says the lowest that is read. Where several are made together the ones before them
- * are whole groups, too, so that none of those that are still read is written over. */
+/* Rows of a ring, of which p->rows says the lowest that is read. Where several are made at once the ones before them
+ * are whole groups, too, so that none of those that are still read is written over; where they are made together, the
+ * row that the last one of a group takes the place of is below all that are read. */
 static int rows_kept(const ip_placed *p)
 {
     if (p->paced.row) return p->paced.hi - p->paced.lo + 1;

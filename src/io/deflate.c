@@ -141,7 +141,7 @@ static size_t deflate_runs(ip_deflater *d, const unsigned char *bytes, size_t n,
     return deflate_by(&d->runs, bytes, n, is_last, out, ip_deflater_bound(d, n));
 }
 
-/* Note [Joining]. n bytes of code; how many there are then, 0: they are none. */
+/* Note [Joining]. n bytes of code; how many there are then, 0: they are not deflated data. */
 static size_t make_joinable(unsigned char *out, size_t n)
 {
     ip_deflate_end last;

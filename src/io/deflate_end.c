@@ -21,7 +21,7 @@ enum {
     N_LOOKS = 3 /* that the bits of one peek are enough for: 10 + 13 (a distance), 10 + 5 (a length), 10 */
 };
 
-/* What comes next. At an end and at a code that no index holds one stays until somebody looks. */
+/* What comes next. END and LONG_* take no bits, so the other looks of a peek leave them as they are. */
 typedef enum state { CODE, DISTANCE, END, LONG_CODE, LONG_DISTANCE, NONE, N_STATES = NONE } state;
 
 typedef struct entry {
@@ -182,7 +182,6 @@ static bool begin_dynamic(walk *w)
     static const uint8_t order[N_ORDER] = { 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 };
     uint8_t length[N_LENGTHS + N_DISTANCES] = { 0 };
     const unsigned n_lengths = 257 + take(w, 5), n_distances = 1 + take(w, 5), n_order = 4 + take(w, 4);
-    if (n_lengths > N_LENGTHS) return false;
     for (unsigned k = 0; k < n_order; k++)
         length[order[k]] = (uint8_t)take(w, 3);
     if (!make_code(&w->distances, length, N_ORDER, true)) return false;

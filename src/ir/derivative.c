@@ -479,7 +479,7 @@ typedef struct extreme {
 typedef struct network {
     pass *p;
     ip_expr *root;
-    size_t n;
+    size_t n, n_promised; /* nodes, and those that there are at most when all have been looked at */
     extreme nodes[MOST_EXTREMES];
 } network;
 
@@ -495,9 +495,10 @@ static void add_extreme(network *w, ip_expr *x, ip_expr *led)
         w->nodes[k].led = ip_x_binary(w->p->d->ir, IP_X_OR, w->nodes[k].led, led);
         return;
     }
-    const bool has_room = w->n + 2 < MOST_EXTREMES; /* for operands of its own */
+    const bool has_room = w->n_promised + 2 <= MOST_EXTREMES; /* for operands of its own */
     const bool is_leaf = !has_room || !is_extreme(x) || x->dtype != w->root->dtype || !is_active(w->p, x);
-    if (w->n < MOST_EXTREMES) w->nodes[w->n++] = (extreme){ x, led, is_leaf };
+    if (!is_leaf) w->n_promised += 2;
+    w->nodes[w->n++] = (extreme){ x, led, is_leaf };
 }
 
 /* The node with the largest id below one; NULL: there is none. */
@@ -522,6 +523,7 @@ static void network_counts(pass *p, ip_expr *root, ip_expr *g)
     }
     w->p = p;
     w->root = root;
+    w->n_promised = 2;
     for (int k = 0; k < 2; k++)
         add_extreme(w, root->arg[k], ip_x_int(ir, IMGPAR_BOOL, 1));
     for (extreme *e = next_extreme(w, root->id); e; e = next_extreme(w, e->x->id)) {

@@ -10,7 +10,7 @@
  * real ones. Where a value does not change smoothly (comparisons, rounding, quotients of whole numbers, bits) its
  * derivative is 0, and nothing is emitted for its operands. Where a derivative is infinite (the root of 0) 0 is
  * taken for it, since what stands before it is mostly 0 too. Of equal operands of a minimum or a maximum each has half,
- * of those of several in one expression an equal part (derivative.c, Note [Networks of extremes]).
+ * of those of a network in one stage, as a median's, an equal part (derivative.c, Note [Networks of extremes]).
  */
 #ifndef IP_IR_DERIVATIVE_H
 #define IP_IR_DERIVATIVE_H

@@ -209,7 +209,7 @@ static bool make_fold(surroundings *s, const ip_val *result, ip_val *out)
     }
     ip_arg args[] = { ip_arg_array(s->taps.u.array),
                       ip_arg_array(value.u.array),
-                      weight.kind == IP_V_ARRAY ? ip_arg_array(weight.u.array) : ip_arg_number(1),
+                      weight.kind == IP_V_ARRAY ? ip_arg_array(weight.u.array) : ip_arg_number(weight.number),
                       { .name = "fold", .kind = IP_ARG_TEXT, .text = s->fold } };
     return ip_call_args(s->ev, ip_op_find("around"), s->call->offset, args, NULL, 4, out);
 }

@@ -76,6 +76,9 @@ static imgpar_dtype around_dtype(const imgpar_array *node)
 imgpar_status ip_infer_around(imgpar_array *node, ip_error *err)
 {
     const imgpar_array *value = node->inputs[1];
+    double weight;
+    if (ip_array_is_number(node->inputs[2], &weight, NULL) && (weight == 0 || !isfinite(weight)))
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "around: a weight of %g for all neighbours makes no mean", weight);
     ip_around fold = (ip_around)ip_param_number(node, "fold");
     bool is_element = fold == IP_AROUND_MIN || fold == IP_AROUND_MAX;
     if (ip_infer_broadcast(node, 1, err)) return err->status;
