@@ -487,6 +487,10 @@ static const shape shapes[] = {
     { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=constant)", IMGPAR_U8, 1, 7, 70, 0 },
     { "at($1, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1, border=constant)", IMGPAR_U16, 2, 301, 67, 0 },
     { "b = cast($1, i32)\nat(b, y + x * 0.1, x * 1.1) + at(b, y + x * 0.1, x * 1.1 + 1)", IMGPAR_U8, 3, 301, 67, 0 },
+    /* the most frequent of a window: by histograms of columns, by counting, by a tree of counts */
+    { "mode_filter(cast($1 / 40, u8), 5)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "mode_filter(round($1 / 40), 3)", IMGPAR_F32, 2, 61, 37, 0 },
+    { "mode_filter(cast($1 / 400, u16), 9, shape=disc)", IMGPAR_U16, 1, 61, 37, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
