@@ -11,6 +11,12 @@
  *     rk_down     for groups of many, 8 bits: a window's histogram moves down a column of the strip
  *     rk_count    likewise, of wider elements: bit by bit, by counting what is less
  *
+ * With RK_MODE the most frequent element of the window, of several the least:
+ *
+ *     rk_bytes_mode   8 bits, squares: histograms of columns are added up along a row, all of them
+ *     rk_slide_mode   the rest: as rk_slide, under the counts a tree of the largest ones
+ *     rk_count_mode   small windows: one value after the other, by counting its like
+ *
  * P: [1] columns, [2] rows, [3] planes, [4] channels of the result, [5] radius, [6] k, [7] 1: a disc, [8] columns,
  * [9] rows of a strip, which is what a work-item computes of a channel, [10] strips across, [11] down, [12] the first
  * strip, [13] strips in all, [14] rows in the source before the first one, [15] rows of a plane of it, [16] words of
@@ -50,7 +56,7 @@ static inline int rk_span(int radius, int by, bool is_disc)
 
 /* ---- bytes ------------------------------------------------------------------------------------------------ */
 
-#if IP_CPU && S_BITS == 8
+#if IP_CPU && S_BITS == 8 && !RK_MODE
 /* A row enters the histograms of m columns, or leaves them: those of a key's upper 4 bits, and of the lower ones for
  * each of these. */
 static inline void rk_add_row(__global ushort16 *restrict high_of, __global ushort16 *restrict low_of, int m,
@@ -117,10 +123,7 @@ __kernel void rk_bytes(__global const S_T *restrict source, __global uint *restr
 
 /* ---- histograms that slide ---------------------------------------------------------------------------------- */
 
-#if IP_CPU
-#if S_BITS > 16
-typedef uint rk_level;
-
+#if (IP_CPU || RK_MODE) && S_BITS > 16
 /* The keys and places of n elements in order; they may end in the other memory, which then is swapped. */
 static inline void rk_sort(__global S_T **keys, __global S_T **keys_2, __global uint **places,
                            __global uint **places_2, int n)
@@ -151,6 +154,8 @@ static inline void rk_sort(__global S_T **keys, __global S_T **keys_2, __global 
     }
 }
 #endif
+
+#if IP_CPU && !RK_MODE
 
 /* The window's histogram, of single levels and of 256 of them; how many are less than the level `at`. */
 typedef struct rk_window {
@@ -259,7 +264,7 @@ __kernel void rk_slide(__global const S_T *restrict source, __global uint *restr
 
 /* ---- histograms of a group's work-items ------------------------------------------------------------------------ */
 
-#if !IP_CPU && S_BITS == 8
+#if !IP_CPU && S_BITS == 8 && !RK_MODE
 enum { RK_ITEMS = 32 }; /* of a group, as the caller has it: 16 KiB of local memory */
 
 /* Half the window's width in row `by`, which follows the row of which it was `span`; the first one is -radius, of
@@ -319,6 +324,7 @@ void rk_down(__global const S_T *restrict source, __global S_T *restrict result,
 
 /* ---- counting ------------------------------------------------------------------------------------------------- */
 
+#if !RK_MODE
 __kernel void rk_count(__global const S_T *restrict source, __global S_T *restrict result,
                        __global const int *restrict P)
 {
@@ -340,3 +346,225 @@ __kernel void rk_count(__global const S_T *restrict source, __global S_T *restri
     }
     result[item] = key_element(key, false);
 }
+#endif
+
+/* ---- the most frequent one -------------------------------------------------------------------------------------- */
+
+#if RK_MODE
+static inline ushort rk_most(ushort16 v)
+{
+    const ushort8 a = max(v.lo, v.hi);
+    const ushort4 b = max(a.lo, a.hi);
+    return max(max(b.x, b.y), max(b.z, b.w));
+}
+
+static inline ushort rk_least(ushort16 v)
+{
+    const ushort8 a = min(v.lo, v.hi);
+    const ushort4 b = min(a.lo, a.hi);
+    return min(min(b.x, b.y), min(b.z, b.w));
+}
+
+/* The least of the numbers whose count is the largest one. */
+static inline int rk_first_most(ushort16 counts, ushort16 numbers)
+{
+    return rk_least(select((ushort16)0xffff, numbers, counts == (ushort16)rk_most(counts)));
+}
+
+#define RK_LANES (ushort16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+
+#if IP_CPU && S_BITS == 8
+/* A row enters the histograms of m columns, or leaves them. */
+static inline void rk_add_keys(__global ushort16 *restrict columns, int m, __global const S_T *restrict row, int step,
+                               ushort by)
+{
+    __global ushort *restrict counts = (__global ushort *)columns;
+    for (int i = 0; i < m; i++)
+        counts[i * 256 + key_of(row[(long)i * step], false)] += by;
+}
+
+__kernel void rk_bytes_mode(__global const S_T *restrict source, __global uint *restrict scratch,
+                            __global S_T *restrict result, __global const int *restrict P)
+{
+    const int item = get_global_id(2) + P[0], side = 2 * P[5] + 1, step = P[4];
+    const long pitch = (long)(P[1] + 2 * P[5]) * step;
+    rk_strip s;
+    if (!rk_strip_of(item, P, &s)) return;
+    const int n = s.x1 - s.x0, m = n + side - 1;
+    __global ushort16 *columns = (__global ushort16 *)(scratch + (long)item * P[16]);
+    __global const S_T *in = source + s.source;
+    __global S_T *out = result + s.result;
+    for (int i = 0; i < m * 16; i++)
+        columns[i] = 0;
+    for (int j = 0; j < side - 1; j++)
+        rk_add_keys(columns, m, in + j * pitch, step, 1);
+    for (int y = s.y0; y < s.y1; y++, in += pitch, out += (long)P[1] * step) {
+        rk_add_keys(columns, m, in + (side - 1) * pitch, step, 1);
+        ushort16 window[16];
+        for (int k = 0; k < 16; k++)
+            window[k] = 0;
+        for (int i = 0; i < side - 1; i++)
+            for (int k = 0; k < 16; k++)
+                window[k] += columns[i * 16 + k];
+        for (int x = 0; x < n; x++) {
+            __global const ushort16 *leaves = columns + x * 16, *enters = leaves + (side - 1) * 16;
+            ushort16 most = 0, part = 0; /* of each lane: its largest count, and which of the 16 has it first */
+            for (ushort k = 0; k < 16; k++) {
+                const ushort16 counts = window[k] + enters[k];
+                part = select(part, (ushort16)k, counts > most);
+                most = max(most, counts);
+                window[k] = counts - leaves[k];
+            }
+            out[(long)x * step] = key_element((S_T)rk_first_most(most, part * (ushort16)16 + RK_LANES), false);
+        }
+        rk_add_keys(columns, m, in, step, (ushort)-1);
+    }
+}
+#endif
+
+/* The counts of levels, then of each 16 of these the largest, of each 16 of those, and so on to a last 16. */
+enum { RK_DEPTH = 6 }; /* 16^6 levels are more than a tile has elements */
+typedef struct rk_tree {
+    __global ushort *counts[RK_DEPTH];
+    int depth;
+} rk_tree;
+
+/* Makes it of zeros; where it ends. */
+static inline __global uint *rk_plant(rk_tree *t, __global uint *at, int n_levels)
+{
+    __global ushort *counts = (__global ushort *)at;
+    t->depth = 0;
+    do {
+        n_levels = (n_levels + 15) / 16;
+        t->counts[t->depth++] = counts;
+        for (int i = 0; i < n_levels * 16; i++)
+            counts[i] = 0;
+        counts += n_levels * 16;
+    } while (n_levels > 1);
+    return (__global uint *)counts;
+}
+
+static inline void rk_enter(const rk_tree *t, int level)
+{
+    const ushort count = ++t->counts[0][level];
+    for (int d = 1; d < t->depth; d++) {
+        level >>= 4;
+        if (t->counts[d][level] >= count) return;
+        t->counts[d][level] = count;
+    }
+}
+
+static inline void rk_leave(const rk_tree *t, int level)
+{
+    ushort before = t->counts[0][level]--;
+    for (int d = 1; d < t->depth; d++) {
+        level >>= 4;
+        if (t->counts[d][level] > before) return;
+        const ushort most = rk_most(vload16(level, t->counts[d - 1]));
+        if (most == before) return;
+        t->counts[d][level] = most;
+    }
+}
+
+/* The least of the levels whose count is the largest one. */
+static inline int rk_mode(const rk_tree *t)
+{
+    int level = 0;
+    for (int d = t->depth - 1; d >= 0; d--)
+        level = level * 16 + rk_first_most(vload16(level, t->counts[d]), RK_LANES);
+    return level;
+}
+
+__kernel void rk_slide_mode(__global const S_T *restrict source, __global uint *restrict scratch,
+                            __global S_T *restrict result, __global const int *restrict P)
+{
+    const int item = get_global_id(2) + P[0], radius = P[5], step = P[4];
+    const long pitch = (long)(P[1] + 2 * radius) * step, out_pitch = (long)P[1] * step;
+    rk_strip s;
+    if (!rk_strip_of(item, P, &s)) return;
+    const int n = s.x1 - s.x0, rows = s.y1 - s.y0;
+    __global const S_T *in = source + s.source;
+    __global S_T *out = result + s.result;
+    __global int *spans = (__global int *)(scratch + (long)item * P[16]);
+    for (int i = -radius; i <= radius; i++)
+        spans[i + radius] = rk_span(radius, i, P[7]);
+    rk_tree tree;
+#if S_BITS > 16
+    const int m = n + 2 * radius, all = m * (rows + 2 * radius);
+    __global S_T *keys = (__global S_T *)rk_plant(&tree, (__global uint *)(spans + 256), all);
+    __global S_T *levels_keys = keys + all;
+    __global uint *places = (__global uint *)(levels_keys + all), *levels = places + all;
+    for (int j = 0; j < rows + 2 * radius; j++)
+        for (int i = 0; i < m; i++) {
+            keys[j * m + i] = key_of(in[j * pitch + (long)i * step], false);
+            places[j * m + i] = j * m + i;
+        }
+    rk_sort(&keys, &levels_keys, &places, &levels, all);
+    int n_levels = 0;
+    for (int i = 0; i < all; i++) {
+        if (i == 0 || keys[i] != keys[i - 1]) levels_keys[n_levels++] = keys[i];
+        levels[places[i]] = n_levels - 1;
+    }
+#define RK_LEVEL(Y, X) ((int)levels[(Y) * m + (X)])
+#define RK_ELEMENT(LEVEL) key_element(levels_keys[LEVEL], false)
+#else
+    rk_plant(&tree, (__global uint *)(spans + 256), 1 << S_BITS);
+#define RK_LEVEL(Y, X) ((int)key_of(in[(Y) * pitch + (long)(X) * step], false))
+#define RK_ELEMENT(LEVEL) key_element((S_T)(LEVEL), false)
+#endif
+    for (int j = 0; j <= 2 * radius; j++)
+        for (int i = radius - spans[j]; i <= radius + spans[j]; i++)
+            rk_enter(&tree, RK_LEVEL(j, i));
+    /* Along a row, down, and back along the next one. A disc is as wide as it is high. */
+    int x = 0, by = 1;
+    for (int y = 0; y < rows; y++) {
+        for (int left = n;;) {
+            out[y * out_pitch + (long)x * step] = RK_ELEMENT(rk_mode(&tree));
+            if (--left == 0) break;
+            for (int j = 0; j <= 2 * radius; j++) {
+                const int middle = x + radius, leaves = middle - by * spans[j], enters = middle + by * (spans[j] + 1);
+                rk_leave(&tree, RK_LEVEL(y + j, leaves));
+                rk_enter(&tree, RK_LEVEL(y + j, enters));
+            }
+            x += by;
+        }
+        by = -by;
+        for (int i = 0; y + 1 < rows && i <= 2 * radius; i++) {
+            rk_leave(&tree, RK_LEVEL(y + radius - spans[i], x + i));
+            rk_enter(&tree, RK_LEVEL(y + radius + spans[i] + 1, x + i));
+        }
+    }
+}
+
+__kernel void rk_count_mode(__global const S_T *restrict source, __global S_T *restrict result,
+                            __global const int *restrict P)
+{
+    const long item = (get_global_id(2) + P[0]) * (long)get_global_size(0) + get_global_id(0), row = (long)P[1] * P[4];
+    const int radius = P[5], step = P[4], y = item / row % P[2], at = item % row;
+    const long plane = item / row / P[2], pitch = (long)(P[1] + 2 * radius) * step;
+    if (plane >= P[3]) return;
+    __global const S_T *in = source + ((plane * P[15] + P[14] + y + radius) * pitch + at + (long)radius * step);
+    S_T mode = 0, from = 0;
+    int most = 0;
+    for (;;) {
+        /* Of the keys that are left the least, and how many have it. */
+        S_T key = S_ALL;
+        int count = 0, left = 0;
+        for (int j = -radius; j <= radius; j++) {
+            const int span = rk_span(radius, j, P[7]);
+            for (int i = -span; i <= span; i++) {
+                const S_T now = key_of(in[j * pitch + (long)i * step], false);
+                if (now < from) continue;
+                left++;
+                count = now < key ? 1 : count + (now == key);
+                key = min(key, now);
+            }
+        }
+        if (count > most) mode = key;
+        most = max(most, count);
+        if (left - count <= most) break;
+        from = key + 1;
+    }
+    result[item] = key_element(mode, false);
+}
+#endif

@@ -206,6 +206,7 @@ static const char *const anywhere[] = {
     "percentile_filter($1, 70, size=5, shape=disc, border=wrap) * $1",
     "percentile_filter($1, 100, size=9, border=constant, cval=0.5) ** 2",
     "percentile_filter($1, 0, size=21) ** 2",
+    "mode_filter($1, size=3) ** 2",
     "sobel($1) * 0.1",
     "bilateral($1, 2, 0.3)",
     /* views */
@@ -496,6 +497,7 @@ START_TEST(ranks_are_shared_among_equals)
                  (double[]){ 7 / 6., 5 / 6., 1, 1 }, 4);
     expect_value("u = cast($1, f16)\ngrad(sum(percentile_filter(u, 50, size=3)), u)", &a,
                  (double[]){ 7 / 6., 5 / 6., 1, 1 }, 4);
+    expect_value("grad(sum(mode_filter($1, size=3)), $1)", &a, (double[]){ 7 / 6., 11 / 6., 0, 1 }, 4);
     expect_value("grad(sum(percentile_filter($1, 0, size=3)), $1)", &of_nan, (double[]){ 2, 0, 1 }, 3);
     expect_value("p = percentile_filter($1, 100, size=3)\ngrad(sum(select(isnan(p), 0, p)), $1)", &of_nan,
                  (double[]){ 0, 0, 0 }, 3);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 255 * 255, POINTS = 300 };
+enum { MOST = 255 * 255, POINTS = 300, MODE = -1 };
 
 static imgpar_context *ctx;
 
@@ -34,7 +34,7 @@ static const struct {
     int64_t h, w, c;
     int size;
     bool is_disc;
-    double p;
+    double p; /* MODE: not a rank but the most frequent one, of several the least */
 } filters[] = {
     { "cast(random([600 560], seed=1) * 255, u8)", 600, 560, 1, 9, false, 50 },
     { "cast(random([40 1130 3], seed=2) * 255, u8)", 40, 1130, 3, 31, false, 30 },
@@ -44,6 +44,14 @@ static const struct {
     { "round(cast(random([70 300 3], seed=6), f32) * 20)", 70, 300, 3, 255, false, 25 },
     { "cast(random([280 80], seed=7), f64)", 280, 80, 1, 7, true, 100 },
     { "make(25, 25, cast(x + 25 * y, i32))", 25, 25, 1, 25, false, 5.6 }, /* floor(625 * 5.6 / 100) = 35 */
+    { "cast(random([600 560], seed=1) * 9, u8)", 600, 560, 1, 9, false, MODE },
+    { "cast(random([40 1130 3], seed=2) * 255, u8)", 40, 1130, 3, 31, false, MODE },
+    { "cast(random([90 600], seed=3) * 20, i8)", 90, 600, 1, 41, true, MODE },
+    { "zeros([270 300], dtype=u8) + 201", 270, 300, 1, 255, false, MODE },
+    { "cast(round(random([90 600 2], seed=4) * 40) * 1600, u16)", 90, 600, 2, 15, false, MODE },
+    { "cast(random([90 600], seed=8) * 3, i32) * 70000", 90, 600, 1, 3, true, MODE },
+    { "round(cast(random([70 300 3], seed=6), f32) * 200) / 7", 70, 300, 3, 61, false, MODE },
+    { "round(cast(random([280 80], seed=7), f64) * 9)", 280, 80, 1, 13, true, MODE },
 };
 
 static int64_t inside(int64_t i, int64_t n) { return i < 0 ? 0 : i < n ? i : n - 1; }
@@ -65,6 +73,15 @@ static double ranked(const double *v, int row, int64_t y, int64_t x, int64_t k)
             if (!filters[row].is_disc || dy * dy + dx * dx <= radius * radius)
                 window[n++] = v[(inside(y + dy, h) * w + inside(x + dx, w)) * c + k];
     qsort(window, (size_t)n, sizeof *window, by_value);
+    if (filters[row].p == MODE) {
+        int most = 0, first = 0;
+        for (int from = 0, to; from < n; from = to) {
+            for (to = from; to < n && window[to] == window[from]; to++)
+                ;
+            if (to - from > most) most = to - from, first = from;
+        }
+        return window[first];
+    }
     const int at = (int)floor(n * filters[row].p / 100);
     return window[at < n ? at : n - 1];
 }
@@ -86,8 +103,12 @@ static void check_filter(int row, const char *schedule)
     unsigned seed = 5;
     ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
     imgpar_array *a = imgpar_apply(ctx, filters[row].picture, NULL, 0);
-    snprintf(text, sizeof text, "percentile_filter($1, %g, size=%d, shape=%s)", filters[row].p, filters[row].size,
-             filters[row].is_disc ? "disc" : "square");
+    const char *shape = filters[row].is_disc ? "disc" : "square";
+    if (filters[row].p == MODE)
+        snprintf(text, sizeof text, "mode_filter($1, size=%d, shape=%s)", filters[row].size, shape);
+    else
+        snprintf(text, sizeof text, "percentile_filter($1, %g, size=%d, shape=%s)", filters[row].p, filters[row].size,
+                 shape);
     imgpar_array *filtered = imgpar_apply(ctx, text, &a, 1);
     double *v = read_f64(a, (size_t)(h * w * c)), *got = read_f64(filtered, (size_t)(h * w * c));
     const int n = filters[row].size > 100 ? POINTS / 20 : POINTS;

@@ -489,14 +489,17 @@ static const shape shapes[] = {
     { "b = cast($1, i32)\nat(b, y + x * 0.1, x * 1.1) + at(b, y + x * 0.1, x * 1.1 + 1)", IMGPAR_U8, 3, 301, 67, 0 },
     /* a condition keeps unchecked places from being read where they are far outside */
     { "select(x > 5, at($1, y * 0.9 + x * 0.05 + select(x > 5, 0, 1e7), x * 0.5 + select(x > 5, 0, -1e8), "
-      "border=unchecked), "
-      "0)",
+      "border=unchecked), 0)",
       IMGPAR_U8, 3, 301, 67, 0 },
     /* what is inside depends on the taps of the window around it: no rows of a disc */
     { "around($1, 1, (p, q, dy, dx) -> around(q, 1, (r, s, ey, ex) -> select(dy * ey + dx > 0, s * r, -0.0)))",
       IMGPAR_F32, 1, 31, 9, 1e-6 },
     { "around($1, 1, (p, q, dy, dx) -> around(q, 1, (r, s, ey, ex) -> select(dy != ey || dx != ex, s, 0)))", IMGPAR_U8,
       3, 31, 9, 0 },
+    /* the most frequent of a window: by histograms of columns, by counting, by a tree of counts */
+    { "mode_filter(cast($1 / 40, u8), 5)", IMGPAR_U8, 3, 61, 37, 0 },
+    { "mode_filter(round($1 / 40), 3)", IMGPAR_F32, 2, 61, 37, 0 },
+    { "mode_filter(cast($1 / 400, u16), 9, shape=disc)", IMGPAR_U16, 1, 61, 37, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

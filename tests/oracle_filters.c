@@ -298,18 +298,40 @@ static int by_rank(const void *a, const void *b)
     return by_value(a, b);
 }
 
-static real ranked(const filter *f, real *values, int n, real *slack)
+/* Those in the disc come first; how many they are. */
+static int in_disc(const filter *f, real *values, int n)
 {
     const int radius = f->rx, size = 2 * radius + 1;
     int count = 0;
-    (void)slack;
     for (int k = 0; k < n; k++) {
         const int dy = k / size - radius, dx = k % size - radius;
         if (!f->is_disc || dy * dy + dx * dx <= radius * radius) values[count++] = values[k];
     }
+    return count;
+}
+
+static real ranked(const filter *f, real *values, int n, real *slack)
+{
+    const int count = in_disc(f, values, n);
+    (void)slack;
     qsort(values, (size_t)count, sizeof *values, by_rank);
     const int k = (int)floor(count * f->percent / 100);
     return values[k < count ? k : count - 1];
+}
+
+/* The first of the longest runs of equal ones in order. */
+static real frequent(const filter *f, real *values, int n, real *slack)
+{
+    const int count = in_disc(f, values, n);
+    int most = 0, first = 0;
+    (void)slack;
+    qsort(values, (size_t)count, sizeof *values, by_rank);
+    for (int from = 0, to; from < count; from = to) {
+        for (to = from + 1; to < count && by_rank(&values[from], &values[to]) == 0; to++)
+            ;
+        if (to - from > most) most = to - from, first = from;
+    }
+    return values[first];
 }
 
 static void by_order(const call *c, picture *out, filter_fn fn)
@@ -321,15 +343,16 @@ static void by_order(const call *c, picture *out, filter_fn fn)
 }
 
 static void percentile_filter(const call *c, picture *out) { by_order(c, out, ranked); }
+static void mode_filter(const call *c, picture *out) { by_order(c, out, frequent); }
 static void median(const call *c, picture *out) { by_order(c, out, middle); }
 static void erode(const call *c, picture *out) { by_order(c, out, lowest); }
 static void dilate(const call *c, picture *out) { by_order(c, out, highest); }
 
 const oracle_row oracle_filters[] = {
-    { "boxblur", boxblur },   { "blur", blur },
-    { "fastblur", fastblur }, { "convolve", convolve },
-    { "convsep", convsep },   { "sobel", sobel },
-    { "median", median },     { "erode", erode },
-    { "dilate", dilate },     { "percentile_filter", percentile_filter },
-    { NULL, NULL },
+    { "boxblur", boxblur },         { "blur", blur },
+    { "fastblur", fastblur },       { "convolve", convolve },
+    { "convsep", convsep },         { "sobel", sobel },
+    { "median", median },           { "erode", erode },
+    { "dilate", dilate },           { "percentile_filter", percentile_filter },
+    { "mode_filter", mode_filter }, { NULL, NULL },
 };

@@ -39,6 +39,15 @@ uint64_t ip_key_of(const ip_key_format *f, uint64_t bits)
     return f->descending ? ~key & all : key;
 }
 
+uint64_t ip_key_element(const ip_key_format *f, uint64_t key)
+{
+    uint64_t top = (uint64_t)1 << (8 * f->size_bytes - 1), all = top | (top - 1);
+    if (f->is_float && key == all) return f->nan;
+    if (f->descending) key = ~key & all;
+    if (f->is_float) return key & top ? key & ~top : ~key & all;
+    return f->is_signed ? key ^ top : key;
+}
+
 #define DEFINES(T, BITS, KIND, INDEX) \
     "#define S_T " #T "\n#define S_BITS " #BITS "\n#define S_KIND " #KIND "\n#define S_INDEX " #INDEX "\n"
 #define BOTH(T, BITS, KIND)                                  \

@@ -19,6 +19,8 @@ ip_key_format ip_key_format_of(imgpar_dtype dtype, bool joins_zeros, bool descen
 /* The bits of the element at from; of NaN those that all have. */
 uint64_t ip_key_load(const ip_key_format *f, const unsigned char *from);
 uint64_t ip_key_of(const ip_key_format *f, uint64_t bits);
+/* The bits of the element that has such a key: of joined zeros 0. */
+uint64_t ip_key_element(const ip_key_format *f, uint64_t key);
 /* What stands before shaders/keys.cl. */
 const char *ip_key_defines(imgpar_dtype dtype, bool joins_zeros);
 

@@ -8,8 +8,9 @@
 /* What stands in ip_opaque.sizes. The input has a margin of the radius on all four sides. */
 enum {
     IP_RANK_RADIUS,
-    IP_RANK_K,   /* how many elements of the window are below the one that is taken */
-    IP_RANK_DISC /* 1: the window is a disc, where dx^2 + dy^2 <= radius^2; else a square */
+    IP_RANK_K,    /* how many elements of the window are below the one that is taken */
+    IP_RANK_DISC, /* 1: the window is a disc, where dx^2 + dy^2 <= radius^2; else a square */
+    IP_RANK_MODE  /* 1: not the element of a rank but the most frequent one, of several the least */
 };
 enum { IP_RANK_MOST_SIZE = 255 }; /* of a window, whose elements 16 bits count */
 

@@ -32,7 +32,7 @@ typedef struct channel {
     ip_key_format format;
     int64_t width, height; /* with the margin */
     uint32_t *levels;      /* of each element */
-    uint64_t *bits;        /* by level, of wide elements: the bits of the elements that have it */
+    uint64_t *keys;        /* by level, of wide elements: the key of the elements that have it */
     keyed *sorted;
     uint32_t n_levels, *fine, *coarse; /* histograms of single levels and of 256 of them */
     uint32_t at, less;                 /* a level, and how many of the window are below it */
@@ -61,8 +61,7 @@ static void find_levels(channel *c, const unsigned char *in, size_t step)
     qsort(c->sorted, (size_t)n, sizeof *c->sorted, compare);
     for (int64_t k = 0; k < n; k++) {
         const keyed *now = &c->sorted[k];
-        if (k == 0 || now->key != c->sorted[k - 1].key)
-            c->bits[c->n_levels++] = ip_key_load(&c->format, in + (size_t)now->place * step);
+        if (k == 0 || now->key != c->sorted[k - 1].key) c->keys[c->n_levels++] = now->key;
         c->levels[now->place] = c->n_levels - 1;
     }
 }
@@ -99,18 +98,26 @@ static void find(channel *c, uint32_t k)
     }
 }
 
+/* The most frequent level of the window around y, x, of several the least. */
+static void find_mode(channel *c, int64_t y, int64_t x)
+{
+    const int radius = (int)c->o->sizes[IP_RANK_RADIUS];
+    uint32_t most = 0;
+    for (int by = -radius; by <= radius; by++) {
+        const int span = ip_rank_span(c->o->sizes, by);
+        const uint32_t *levels = c->levels + (y + radius + by) * c->width + x + radius;
+        for (int i = -span; i <= span; i++) {
+            const uint32_t n = c->fine[levels[i]];
+            if (n > most || (n == most && levels[i] < c->at)) c->at = levels[i];
+            if (n > most) most = n;
+        }
+    }
+}
+
 static void put(const channel *c, unsigned char *to)
 {
-    const unsigned size = c->format.size_bytes;
-    const uint64_t top = (uint64_t)1 << (8 * size - 1);
-    uint64_t bits = c->at;
-    if (is_wide(c))
-        bits = c->bits[c->at];
-    else if (c->format.is_float)
-        bits = bits == 2 * top - 1 ? c->format.nan : bits & top ? bits & ~top : ~bits & (2 * top - 1);
-    else if (c->format.is_signed)
-        bits ^= top;
-    memcpy(to, &bits, size);
+    const uint64_t bits = ip_key_element(&c->format, is_wide(c) ? c->keys[c->at] : c->at);
+    memcpy(to, &bits, c->format.size_bytes);
 }
 
 static void filter_row(channel *c, int64_t y, unsigned char *out, size_t step)
@@ -126,7 +133,10 @@ static void filter_row(channel *c, int64_t y, unsigned char *out, size_t step)
             count_in(c, y + radius + by, x, 1);
     }
     for (int64_t x = 0;; x++) {
-        find(c, k);
+        if (c->o->sizes[IP_RANK_MODE])
+            find_mode(c, y, x);
+        else
+            find(c, k);
         put(c, out + (size_t)x * step);
         if (x + 1 == c->width - 2 * radius) return;
         for (int by = -radius; by <= radius; by++) {
@@ -144,15 +154,15 @@ static bool allocate(channel *c)
     c->fine = ip_alloc_array(n_levels, sizeof *c->fine);
     c->coarse = ip_alloc_array(n_levels / 256 + 1, sizeof *c->coarse);
     c->sorted = ip_alloc_array(is_wide(c) ? n : 1, sizeof *c->sorted);
-    c->bits = ip_alloc_array(is_wide(c) ? n : 1, sizeof *c->bits);
-    return c->levels && c->fine && c->coarse && c->sorted && c->bits;
+    c->keys = ip_alloc_array(is_wide(c) ? n : 1, sizeof *c->keys);
+    return c->levels && c->fine && c->coarse && c->sorted && c->keys;
 }
 
 imgpar_status ip_rank_compute(const ip_opaque *o, const void *const *in, void *out, ip_opaque_ask ask, void *user)
 {
     const int64_t *d = o->dims, radius = o->sizes[IP_RANK_RADIUS];
     channel c = { .o = o,
-                  .format = ip_key_format_of(o->dtype, false, false),
+                  .format = ip_key_format_of(o->dtype, o->sizes[IP_RANK_MODE], false),
                   .width = d[2] + 2 * radius,
                   .height = d[1] + 2 * radius };
     const size_t size = c.format.size_bytes, step = (size_t)d[3] * size;
@@ -171,6 +181,6 @@ imgpar_status ip_rank_compute(const ip_opaque *o, const void *const *in, void *o
     ip_free(c.fine);
     ip_free(c.coarse);
     ip_free(c.sorted);
-    ip_free(c.bits);
+    ip_free(c.keys);
     return st;
 }

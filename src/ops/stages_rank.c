@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rank filters of windows that are too large for a network of min and max: an opaque stage (shaders/rank.cl) over the
- * input with a margin, which is a map that knows the borders and fuses with what comes before.
+ * input with a margin, which is a map that knows the borders and fuses with what comes before. Mode filters of all
+ * windows likewise.
  */
 #include "ops/families.h"
 #include "ops/keys.h"
@@ -23,6 +24,8 @@ enum { BYTES_COLUMNS = 512, LEAST_COLUMNS = 256, BYTES_ROWS = 512, RADII = 16 };
 /* A strip in which a histogram of keys slides; a tile whose elements are ranked: its side with the margin, and without
  * it at least. */
 enum { SLIDE_COLUMNS = 512, SLIDE_ROWS = 64, TILE = 256, LEAST_TILE = 64 };
+/* Windows up to this side have their most frequent element found by counting, of elements of more than 8 bits. */
+enum { CPU_COUNTED = 3, GPU_COUNTED = 31 };
 enum { SPANS = 256 }; /* words of scratch memory for the window's form */
 
 /* ---- the opaque stage --------------------------------------------------------------------------- */
@@ -43,7 +46,7 @@ static void reads(const ip_opaque *o, int input, const ip_region *result, ip_reg
 }
 
 typedef struct division {
-    bool counts, goes_down, has_columns; /* the kernels rk_count, rk_down, rk_bytes; else rk_slide */
+    bool counts, goes_down, has_columns; /* the kernels rk_count, rk_down, rk_bytes or their like; else rk_slide */
     int64_t rows, planes, columns, each; /* of the result; of a strip: columns and rows */
     int64_t across, down, strips, words; /* strips; scratch memory of one */
     int64_t items;                       /* work-items of a launch */
@@ -51,6 +54,28 @@ typedef struct division {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Words of 4 bytes of the counts of so many levels, and of the largest of 16 of these, and so on (shaders/rank.cl). */
+static int64_t tree_words(int64_t levels)
+{
+    int64_t counts = 0;
+    do {
+        levels = ip_ceil_div(levels, 16);
+        counts += levels * 16;
+    } while (levels > 1);
+    return counts / 2;
+}
+
+static int64_t mode_words(const ip_opaque_call *call, const division *d)
+{
+    const int64_t radius = call->opaque->sizes[IP_RANK_RADIUS], size = ip_dtype(call->opaque->dtype)->size_bytes;
+    const int64_t all = (d->columns + 2 * radius) * (d->each + 2 * radius);
+    if (d->has_columns) return (d->columns + 2 * radius) * (256 / 2);
+    return ip_ceil_div(SPANS +
+                           (size > 2 ? tree_words(all) + all * (2 * size / 4 + 2) : tree_words((int64_t)1 << 8 * size)),
+                       16) *
+           16;
+}
 
 /* Words of 4 bytes that a strip takes. */
 static int64_t words_of(const ip_opaque_call *call, const division *d)
@@ -67,9 +92,11 @@ static division divide(const ip_opaque_call *call)
 {
     const ip_opaque *o = call->opaque;
     const int64_t radius = o->sizes[IP_RANK_RADIUS], size = ip_dtype(o->dtype)->size_bytes, tile = TILE - 2 * radius;
-    division d = { .counts = !call->device.is_cpu && size > 1,
-                   .goes_down = !call->device.is_cpu && size == 1,
-                   .has_columns = size == 1 && !o->sizes[IP_RANK_DISC],
+    const bool is_cpu = call->device.is_cpu, is_mode = o->sizes[IP_RANK_MODE];
+    const bool is_small = 2 * radius + 1 <= (is_cpu ? CPU_COUNTED : GPU_COUNTED);
+    division d = { .counts = is_mode ? is_small && (!is_cpu || size > 1) : !is_cpu && size > 1,
+                   .goes_down = !is_mode && !is_cpu && size == 1,
+                   .has_columns = size == 1 && !o->sizes[IP_RANK_DISC] && (is_cpu || !is_mode),
                    .rows = call->result.y1 - call->result.y0,
                    .planes = call->result.z1 - call->result.z0,
                    .columns = most(BYTES_COLUMNS - 2 * radius, LEAST_COLUMNS),
@@ -85,7 +112,7 @@ static division divide(const ip_opaque_call *call)
     d.across = ip_ceil_div(o->dims[2], d.columns);
     d.down = ip_ceil_div(d.rows, d.each);
     d.strips = d.across * d.down * d.planes * o->dims[3];
-    d.words = words_of(call, &d);
+    d.words = is_mode ? mode_words(call, &d) : words_of(call, &d);
     d.items = least(d.strips, most(least(d.items, MOST_SCRATCH / (d.words * 4)), 1));
     return d;
 }
@@ -124,7 +151,10 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     out->n_params = sizeof params / sizeof *params;
     for (int k = 0; k < out->n_params; k++)
         out->params[k] = (int)params[k];
-    out->kernel = d.goes_down ? "rk_down" : d.counts ? "rk_count" : d.has_columns ? "rk_bytes" : "rk_slide";
+    if (o->sizes[IP_RANK_MODE])
+        out->kernel = d.counts ? "rk_count_mode" : d.has_columns ? "rk_bytes_mode" : "rk_slide_mode";
+    else
+        out->kernel = d.goes_down ? "rk_down" : d.counts ? "rk_count" : d.has_columns ? "rk_bytes" : "rk_slide";
     out->n_buffers = 0;
     out->buffers[out->n_buffers++] = IP_BUFFER_INPUT;
     if (!in_groups) out->buffers[out->n_buffers++] = IP_BUFFER_SCRATCH;
@@ -135,11 +165,17 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     return true;
 }
 
+static void specialise(const ip_opaque_call *call, ip_str *defines)
+{
+    ip_str_printf(defines, "#define RK_MODE %d\n", call->opaque->sizes[IP_RANK_MODE] != 0);
+}
+
 static const ip_opaque_kind kind = { .name = "rank",
                                      .shader = "rank",
                                      .before = "keys",
                                      .widen = widen,
                                      .reads = reads,
+                                     .specialise = specialise,
                                      .scratch = scratch,
                                      .step = step,
                                      .compute = ip_rank_compute };
@@ -162,16 +198,16 @@ static ip_stage *with_margin(ip_lower *l, int radius)
     return ip_lower_stage_sized(l, dims, in->dtype, ip_x_load(l->ir, in, at, border, cval), "with a margin");
 }
 
-/* Of the n elements of the window that with floor(n percent / 100) of them before it. */
-static ip_stage *rank_stage(ip_lower *l, double percent, bool is_disc)
+/* Of the n elements of the window that with floor(n percent / 100) of them before it, or the most frequent one. */
+static ip_stage *rank_stage(ip_lower *l, double percent, bool is_disc, bool is_mode)
 {
     const int radius = (int)ip_param_number(l->node, "size") / 2;
     ip_opaque o = { .kind = &kind,
-                    .defines = ip_key_defines(l->in[0]->dtype, false),
+                    .defines = ip_key_defines(l->in[0]->dtype, is_mode),
                     .dtype = l->in[0]->dtype,
                     .n_inputs = 1,
                     .columns = 2 * radius + 1,
-                    .sizes = { [IP_RANK_RADIUS] = radius, [IP_RANK_DISC] = is_disc } };
+                    .sizes = { [IP_RANK_RADIUS] = radius, [IP_RANK_DISC] = is_disc, [IP_RANK_MODE] = is_mode } };
     int64_t count = 0;
     for (int by = -radius; by <= radius; by++)
         count += 2 * ip_rank_span(o.sizes, by) + 1;
@@ -183,7 +219,9 @@ static ip_stage *rank_stage(ip_lower *l, double percent, bool is_disc)
 
 ip_stage *ip_stages_percentile_filter(ip_lower *l)
 {
-    return rank_stage(l, ip_param_number(l->node, "p"), ip_param_number(l->node, "shape") != 0);
+    return rank_stage(l, ip_param_number(l->node, "p"), ip_param_number(l->node, "shape") != 0, false);
 }
 
-ip_stage *ip_stages_rank_median(ip_lower *l) { return rank_stage(l, 50, false); }
+ip_stage *ip_stages_rank_median(ip_lower *l) { return rank_stage(l, 50, false, false); }
+
+ip_stage *ip_stages_mode_filter(ip_lower *l) { return rank_stage(l, 0, ip_param_number(l->node, "shape") != 0, true); }
