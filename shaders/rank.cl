@@ -351,19 +351,14 @@ __kernel void rk_count(__global const S_T *restrict source, __global S_T *restri
 /* ---- the most frequent one -------------------------------------------------------------------------------------- */
 
 #if RK_MODE
-static inline ushort rk_most(ushort16 v)
-{
-    const ushort8 a = max(v.lo, v.hi);
-    const ushort4 b = max(a.lo, a.hi);
-    return max(max(b.x, b.y), max(b.z, b.w));
-}
+#define RK_FOUR(f, a, b, c, d) f(f(a, b), f(c, d))
+#define RK_SIXTEEN(f, v) \
+    RK_FOUR(f, RK_FOUR(f, v.s0, v.s1, v.s2, v.s3), RK_FOUR(f, v.s4, v.s5, v.s6, v.s7), \
+            RK_FOUR(f, v.s8, v.s9, v.sa, v.sb), RK_FOUR(f, v.sc, v.sd, v.se, v.sf))
 
-static inline ushort rk_least(ushort16 v)
-{
-    const ushort8 a = min(v.lo, v.hi);
-    const ushort4 b = min(a.lo, a.hi);
-    return min(min(b.x, b.y), min(b.z, b.w));
-}
+static inline ushort rk_most(ushort16 v) { return RK_SIXTEEN(max, v); }
+
+static inline ushort rk_least(ushort16 v) { return RK_SIXTEEN(min, v); }
 
 /* The least of the numbers whose count is the largest one. */
 static inline int rk_first_most(ushort16 counts, ushort16 numbers)
@@ -540,8 +535,9 @@ __kernel void rk_count_mode(__global const S_T *restrict source, __global S_T *r
                             __global const int *restrict P)
 {
     const long item = (get_global_id(2) + P[0]) * (long)get_global_size(0) + get_global_id(0), row = (long)P[1] * P[4];
-    const int radius = P[5], step = P[4], y = item / row % P[2], at = item % row;
-    const long plane = item / row / P[2], pitch = (long)(P[1] + 2 * radius) * step;
+    const long line = item / row, plane = line / P[2];
+    const int radius = P[5], step = P[4], y = line - plane * P[2], at = item - line * row;
+    const long pitch = (long)(P[1] + 2 * radius) * step;
     if (plane >= P[3]) return;
     __global const S_T *in = source + ((plane * P[15] + P[14] + y + radius) * pitch + at + (long)radius * step);
     S_T mode = 0, from = 0;
