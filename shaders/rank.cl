@@ -153,6 +153,39 @@ static inline void rk_sort(__global S_T **keys, __global S_T **keys_2, __global 
         *places_2 = p;
     }
 }
+
+/* The elements of a tile of m columns by their levels, the ranks of their keys: how many levels there are, the key of
+ * each, and the level of each element. The memory is for two of both an element. */
+static inline int rk_rank(__global const S_T *in, long pitch, int step, int m, int rows, __global S_T *memory,
+                          __global S_T **levels_keys, __global uint **levels)
+{
+    const int all = m * rows;
+    __global S_T *keys = memory;
+    __global uint *places = (__global uint *)(memory + 2 * all);
+    *levels_keys = memory + all;
+    *levels = places + all;
+    for (int j = 0; j < rows; j++)
+        for (int i = 0; i < m; i++) {
+            keys[j * m + i] = key_of(in[j * pitch + (long)i * step], false);
+            places[j * m + i] = j * m + i;
+        }
+    rk_sort(&keys, levels_keys, &places, levels, all);
+    int n = 0;
+    for (int i = 0; i < all; i++) {
+        if (i == 0 || keys[i] != keys[i - 1]) (*levels_keys)[n++] = keys[i];
+        (*levels)[places[i]] = n - 1;
+    }
+    return n;
+}
+#endif
+
+/* The level of an element of a strip, and the element that a level stands for. */
+#if S_BITS > 16
+#define RK_LEVEL(Y, X) ((int)levels[(Y) * m + (X)])
+#define RK_ELEMENT(LEVEL) key_element(levels_keys[LEVEL], false)
+#else
+#define RK_LEVEL(Y, X) ((int)key_of(in[(Y) * pitch + (long)(X) * step], false))
+#define RK_ELEMENT(LEVEL) key_element((S_T)(LEVEL), false)
 #endif
 
 #if IP_CPU && !RK_MODE
@@ -210,27 +243,14 @@ __kernel void rk_slide(__global const S_T *restrict source, __global uint *restr
         spans[i + radius] = rk_span(radius, i, P[7]);
 #if S_BITS > 16
     const int all = m * (rows + 2 * radius);
-    __global S_T *keys = (__global S_T *)(spans + 256), *levels_keys = keys + all;
-    __global uint *places = (__global uint *)(levels_keys + all), *levels = places + all;
-    for (int j = 0; j < rows + 2 * radius; j++)
-        for (int i = 0; i < m; i++) {
-            keys[j * m + i] = key_of(in[j * pitch + (long)i * step], false);
-            places[j * m + i] = j * m + i;
-        }
-    rk_window w = { (__global ushort *)(levels + all), (__global ushort *)(levels + all) + all + 256, 0, 0 };
-    rk_sort(&keys, &levels_keys, &places, &levels, all);
-    int n_levels = 0;
-    for (int i = 0; i < all; i++) {
-        if (i == 0 || keys[i] != keys[i - 1]) levels_keys[n_levels++] = keys[i];
-        levels[places[i]] = n_levels - 1;
-    }
-#define RK_LEVEL(Y, X) ((int)levels[(Y) * m + (X)])
-#define RK_ELEMENT(LEVEL) key_element(levels_keys[LEVEL], false)
+    __global S_T *memory = (__global S_T *)(spans + 256), *levels_keys;
+    __global uint *levels;
+    __global ushort *counts = (__global ushort *)((__global uint *)(memory + 2 * all) + 2 * all);
+    const int n_levels = rk_rank(in, pitch, step, m, rows + 2 * radius, memory, &levels_keys, &levels);
+    rk_window w = { counts, counts + all + 256, 0, 0 };
 #else
     const int n_levels = 1 << S_BITS;
     rk_window w = { (__global ushort *)(spans + 256), (__global ushort *)(spans + 256) + n_levels, 0, 0 };
-#define RK_LEVEL(Y, X) ((int)key_of(in[(Y) * pitch + (long)(X) * step], false))
-#define RK_ELEMENT(LEVEL) key_element((S_T)(LEVEL), false)
 #endif
     for (int i = 0; i < n_levels; i++)
         w.fine[i] = 0;
@@ -485,27 +505,13 @@ __kernel void rk_slide_mode(__global const S_T *restrict source, __global uint *
         spans[i + radius] = rk_span(radius, i, P[7]);
     rk_tree tree;
 #if S_BITS > 16
-    const int m = n + 2 * radius, all = m * (rows + 2 * radius);
-    __global S_T *keys = (__global S_T *)rk_plant(&tree, (__global uint *)(spans + 256), all);
-    __global S_T *levels_keys = keys + all;
-    __global uint *places = (__global uint *)(levels_keys + all), *levels = places + all;
-    for (int j = 0; j < rows + 2 * radius; j++)
-        for (int i = 0; i < m; i++) {
-            keys[j * m + i] = key_of(in[j * pitch + (long)i * step], false);
-            places[j * m + i] = j * m + i;
-        }
-    rk_sort(&keys, &levels_keys, &places, &levels, all);
-    int n_levels = 0;
-    for (int i = 0; i < all; i++) {
-        if (i == 0 || keys[i] != keys[i - 1]) levels_keys[n_levels++] = keys[i];
-        levels[places[i]] = n_levels - 1;
-    }
-#define RK_LEVEL(Y, X) ((int)levels[(Y) * m + (X)])
-#define RK_ELEMENT(LEVEL) key_element(levels_keys[LEVEL], false)
+    const int m = n + 2 * radius;
+    __global S_T *memory = (__global S_T *)rk_plant(&tree, (__global uint *)(spans + 256), m * (rows + 2 * radius));
+    __global S_T *levels_keys;
+    __global uint *levels;
+    rk_rank(in, pitch, step, m, rows + 2 * radius, memory, &levels_keys, &levels);
 #else
     rk_plant(&tree, (__global uint *)(spans + 256), 1 << S_BITS);
-#define RK_LEVEL(Y, X) ((int)key_of(in[(Y) * pitch + (long)(X) * step], false))
-#define RK_ELEMENT(LEVEL) key_element((S_T)(LEVEL), false)
 #endif
     for (int j = 0; j <= 2 * radius; j++)
         for (int i = radius - spans[j]; i <= radius + spans[j]; i++)

@@ -491,11 +491,12 @@ static const shape shapes[] = {
     { "select(x > 5, at($1, y * 0.9 + x * 0.05 + select(x > 5, 0, 1e7), x * 0.5 + select(x > 5, 0, -1e8), "
       "border=unchecked), 0)",
       IMGPAR_U8, 3, 301, 67, 0 },
-    /* what is inside depends on the taps of the window around it: no rows of a disc */
+    /* what is inside depends on the taps of the window around it: no rows of a disc. (Larger ones take more turns than
+     * llvmpipe has.) */
     { "around($1, 1, (p, q, dy, dx) -> around(q, 1, (r, s, ey, ex) -> select(dy * ey + dx > 0, s * r, -0.0)))",
-      IMGPAR_F32, 1, 31, 9, 1e-6 },
+      IMGPAR_F32, 1, 11, 5, 1e-6 },
     { "around($1, 1, (p, q, dy, dx) -> around(q, 1, (r, s, ey, ex) -> select(dy != ey || dx != ex, s, 0)))", IMGPAR_U8,
-      3, 31, 9, 0 },
+      1, 11, 5, 0 },
     /* the most frequent of a window: by histograms of columns, by counting, by a tree of counts */
     { "mode_filter(cast($1 / 40, u8), 5)", IMGPAR_U8, 3, 61, 37, 0 },
     { "mode_filter(round($1 / 40), 3)", IMGPAR_F32, 2, 61, 37, 0 },

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # vectors.sh - the idioms of bytes (src/compile/idioms.c) where the processor has fewer instructions: without AVX-512
-# VNNI and VBMI, and with AVX2 only. Every result is that of the interpreter, byte by byte. And products of matrices on a GPU whose
-# groups have 64 work-items, where tiles of 256 cannot be launched.
+# VNNI and VBMI, and with AVX2 only. Every result is that of the interpreter, byte by byte. And products of matrices on a
+# GPU whose groups have 64 work-items, where tiles of 256 cannot be launched.
 . "${srcdir:-.}/tests/common.sh"
 
 grep -q avx2 /proc/cpuinfo 2>/dev/null || skip "the processor has no AVX2"

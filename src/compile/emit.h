@@ -10,6 +10,10 @@
 #include "compile/segments.h"
 #include "compile/stmt.h"
 
+/* Operations of a pixel up to which its loop is vectorised. Lanes that do not lie side by side are put together one by
+ * one, and LLVM compares all of these with each other: a thousand operations take it 20 seconds. */
+enum { IP_VECTORISED_OPERATIONS = 400 };
+
 /* What the loop that is open gathers as words: emit_gather.c, Note [Gathered words]. */
 enum { IP_MOST_GATHERED = 256 };
 typedef struct ip_gathered_place {

@@ -7,9 +7,8 @@
  * one by one, for every channel of every tap. So what lies side by side is gathered at once: the channels of a pixel,
  * and those of the pixels beside it that are read, too, where no border comes between them. A channel is a part of such
  * a word, which is shifted and narrowed as vectors are. Two taps of a row of bytes are one word of 64 bits a pixel,
- * whether they have one channel or four.
- *
- * Floats are elements of 32 bits, which are gathered by themselves.
+ * whether they have one channel or three. Floats are elements of 32 bits and gathered by themselves, and so are pixels
+ * of four channels, the lanes of a vector.
  *
  * Where columns alone are computed, as in a resize, loops are left as they were.
  *
@@ -20,17 +19,10 @@
 #include "compile/emit.h"
 
 enum {
-    WORD = 8,             /* bytes */
-    MOST_SPAN = 16,       /* bytes of pixels side by side that are gathered together */
-    LEAST_VECTOR = 64,    /* bytes: narrower ones gather no quicker than elements are read */
-    MOST_OPERATIONS = 400 /* of a pixel: emit_row.c makes no vectors of more */
+    WORD = 8,         /* bytes */
+    MOST_SPAN = 16,   /* bytes of pixels side by side that are gathered together */
+    LEAST_VECTOR = 64 /* bytes: narrower ones gather no quicker than elements are read */
 };
-
-static bool is_little_endian(void)
-{
-    const uint16_t one = 1;
-    return *(const unsigned char *)&one == 1;
-}
 
 static int pixel_bytes(const ip_stage *s) { return (int)(s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes); }
 
@@ -112,11 +104,12 @@ static void look_for_gathered(ip_expr *x, void *user)
 
 bool ip_gathers_words(const ip_site *site, ip_expr *body)
 {
-    const bool may = ip_site_calls_helpers(site) && site->options->pragmas && is_little_endian() &&
+    const bool is_little_endian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__; /* the device is this processor */
+    const bool may = ip_site_calls_helpers(site) && site->options->pragmas && is_little_endian &&
                      site->options->tuning.vector_bytes >= LEAST_VECTOR && site->channels <= IP_WRITTEN_CHANNELS;
     gather_check c = { .site = site, .body = body };
     if (!may || ip_x_has_window(site->ir, body) || ip_x_has_loop(site->ir, body) ||
-        ip_x_size(site->ir, body) * site->channels > MOST_OPERATIONS)
+        ip_x_size(site->ir, body) * site->channels > IP_VECTORISED_OPERATIONS)
         return false;
     ip_x_walk(site->ir, body, look_for_gathered, &c);
     return c.found && !site->ir->failed;

@@ -246,10 +246,6 @@ static void compute_flat(ip_emit *e, const ip_columns *c)
     ip_emit_leave(e, mark);
 }
 
-/* Operations of a pixel up to which its loop is vectorised. Lanes that do not lie side by side are put together one by
- * one, and LLVM compares all of these with each other: a thousand operations take it 20 seconds. */
-enum { VECTORISED_OPERATIONS = 400 };
-
 /*
  * Note [Gathers]
  * Processors read elements from places of their own one by one, with an instruction for a vector of them as without;
@@ -362,7 +358,7 @@ static void compute_pixels(ip_emit *e, const ip_columns *c)
     const bool has_loop = e->channels > IP_WRITTEN_CHANNELS;
     const int written = has_loop ? 1 : e->channels;
     bool is_gather = only_gathers(e, c->body),
-         vectorises = !is_gather && ip_x_size(e->ir, c->body) * written <= VECTORISED_OPERATIONS;
+         vectorises = !is_gather && ip_x_size(e->ir, c->body) * written <= IP_VECTORISED_OPERATIONS;
     const int lanes = has_loop && vectorises ? ip_lanes_of_channels(e->channels, row_width(e, c)) : 1;
     const int grouped = grouped_pixels(e, c, lanes);
     if (grouped) {
@@ -474,7 +470,7 @@ static void compute_ends(ip_emit *e, const ip_columns *c, const char *low, const
     if (e->channels > 1) {
         ip_stmt *channels = ip_s_add(e->ir, loop, IP_S_FOR, "c", "0", ip_text(e->ir, "%d", e->channels));
         channels->parallel = IP_FEW;
-        if (ip_x_size(e->ir, c->body) <= VECTORISED_OPERATIONS)
+        if (ip_x_size(e->ir, c->body) <= IP_VECTORISED_OPERATIONS)
             vectorise_channels(channels, ip_lanes_of_ends(c->body, e->channels, e->options->tuning.vector_bytes));
         ip_emit_enter(e, channels);
         e->coord[3] = "c";

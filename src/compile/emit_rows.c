@@ -262,16 +262,16 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
 
 /* ---- rows together: place_together.c, Note [Rows together] ------------------------------------------------- */
 
-enum { MOST_LINKS = 128 };
+enum { MOST_SUMS = 128 };
 
 static const char *out_of(ip_emit *e, int k) { return ip_text(e->ir, "out%d", k); }
 
 /* Sums of so many terms, from the first one on, in which each adds one to the one before. */
-static int links_of(ip_expr *x, ip_expr **links)
+static int sums_of(ip_expr *x, ip_expr **sums)
 {
     int n = 0;
-    for (; n < MOST_LINKS; x = x->arg[2]) {
-        links[n++] = x;
+    for (; n < MOST_SUMS; x = x->arg[2]) {
+        sums[n++] = x;
         if (x->op != IP_X_FMA) break;
     }
     return n;
@@ -281,15 +281,15 @@ static int links_of(ip_expr *x, ip_expr **links)
  * behind. */
 static void add_terms(ip_emit *e, ip_expr *const *bodies, int n)
 {
-    ip_expr *links[IP_TOGETHER][MOST_LINKS];
-    int n_links[IP_TOGETHER], most = 0;
+    ip_expr *sums[IP_TOGETHER][MOST_SUMS];
+    int n_sums[IP_TOGETHER], most = 0;
     for (int k = 0; k < n; k++) {
-        n_links[k] = links_of(bodies[k], links[k]);
-        most = ip_max_int(most, n_links[k] + k);
+        n_sums[k] = sums_of(bodies[k], sums[k]);
+        most = ip_max_int(most, n_sums[k] + k);
     }
     for (int term = 0; term < most; term++)
         for (int k = 0; k < n; k++)
-            if (term >= k && term - k < n_links[k]) ip_emit_variable(e, links[k][n_links[k] - 1 - (term - k)]);
+            if (term >= k && term - k < n_sums[k]) ip_emit_variable(e, sums[k][n_sums[k] - 1 - (term - k)]);
 }
 
 /* Rows `row` (text) and those behind it. */
@@ -330,12 +330,12 @@ static void make_rows_together(ip_emit *e, const ip_placed *p, const char *row)
     e->coord[0] = e->coord[1] = NULL;
 }
 
-/* Of a strip's rows low..last, row r alone where they are few, else with those behind it where it is the first of
- * some. */
-static void make_some_rows(ip_emit *e, const ip_placed *p, const char *r, const char *low)
+/* Of a strip's rows low..last, row r alone where they are few, else with those behind it where it begins a
+ * group. */
+static void make_row_group(ip_emit *e, const ip_placed *p, const char *r, const char *low)
 {
     const char *number = ip_text(e->ir, "%d", (int)(p - e->kernel->placed));
-    const char *last = ip_text(e->ir, "last%s", number), *row = ip_text(e->ir, "some%s", number);
+    const char *last = ip_text(e->ir, "last%s", number), *row = ip_text(e->ir, "group%s", number);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", last,
              ip_text(e->ir, "min(%s, %s) - 1", ip_text_plus(e->ir, "yb", p->lead), ip_emit_dim(e, p->stage, 1)));
     const char *are_few = ip_text(e->ir, "%s - (%s) < %d", last, low, p->together - 1);
@@ -369,7 +369,7 @@ void ip_emit_stage(ip_emit *e, const ip_placed *p, const char *y, const char *ya
     const char *needed = ip_emit_is_endless(p) ? ip_text(e->ir, "%s >= %s", r, ip_text_plus(e->ir, ya, p->first))
                                                : ip_text(e->ir, "%s >= %s & %s < %s", r, low, r, height);
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, needed, NULL, NULL));
-    (p->together ? make_some_rows : make_row)(e, p, r, low);
+    (p->together ? make_row_group : make_row)(e, p, r, low);
     ip_emit_leave(e, mark);
 }
 

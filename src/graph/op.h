@@ -41,6 +41,7 @@ enum {
 
 /* The row that joins the arrays of a row that takes more than its one (lexsort), which takes them apart. */
 #define IP_KEYS "keys"
+/* The row that tells where the different values of a vector stand (ops/distinct.h). */
 #define IP_DISTINCT "distinct"
 
 struct ip_op {
