@@ -173,3 +173,21 @@ void ip_sql_run_end(ip_sql_run *run)
     sqlite3_finalize(run->pulse); /* R4 */
     run->pulse = NULL;
 }
+
+int ip_sql_compute(ip_sql_call *call, imgpar_array *a, void *bytes, size_t n)
+{
+    ip_sql_run run;
+    ip_sql_run_begin(&run, call);
+    imgpar_status st = imgpar_array_read_with(a, bytes, n, &run.options);
+    ip_sql_run_end(&run);
+    return st ? ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(a)) : SQLITE_OK;
+}
+
+int ip_sql_evaluate(ip_sql_call *call, imgpar_array *const *arrays, int n)
+{
+    ip_sql_run run;
+    ip_sql_run_begin(&run, call);
+    imgpar_status st = imgpar_eval(arrays, (size_t)n, &run.options);
+    ip_sql_run_end(&run);
+    return st ? ip_sql_call_fail_status(call, st, NULL, imgpar_array_message(arrays[0])) : SQLITE_OK;
+}

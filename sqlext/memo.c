@@ -10,7 +10,6 @@
  */
 #include "memo.h"
 #include "buffers.h"
-#include "values.h"
 
 #include <string.h>
 

@@ -165,6 +165,10 @@ typedef struct ip_sql_run {
 } ip_sql_run;
 void ip_sql_run_begin(ip_sql_run *run, ip_sql_call *call);
 void ip_sql_run_end(ip_sql_run *run);
+/* Computes a and copies its elements to bytes, which hold n = info.size_bytes. */
+int ip_sql_compute(ip_sql_call *call, imgpar_array *a, void *bytes, size_t n);
+/* Computes n arrays at once; they keep their values. */
+int ip_sql_evaluate(ip_sql_call *call, imgpar_array *const *arrays, int n);
 
 /* ---- registration: each file adds its own ---- */
 

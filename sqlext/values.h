@@ -71,12 +71,8 @@ void ip_sql_result_encoded(ip_sql_call *call, sqlite3_context *ctx, imgpar_array
                            const char *settings);
 /* Computes and returns the elements, tightly packed. */
 void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a);
-/* Computes a and copies its elements to bytes, which hold n = info.size_bytes. */
-int ip_sql_compute(ip_sql_call *call, imgpar_array *a, void *bytes, size_t n);
 /* Where a is the value of the call's deferred image: computes it and remembers that. */
 int ip_sql_develop(ip_sql_call *call, imgpar_array *a);
-/* Computes n arrays at once; they keep their values. */
-int ip_sql_evaluate(ip_sql_call *call, imgpar_array *const *arrays, int n);
 
 /* "argument 1 is a text, not an image", by the SQLite type of what should be one; a blob: an empty one. */
 int ip_sql_call_fail_type(ip_sql_call *call, const char *where, int type);

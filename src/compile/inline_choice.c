@@ -7,14 +7,13 @@
  *      reads nothing around itself (a chain of views is one index map), or p is a cheap map of a line, Note [Lines],
  *      or a product of rows, Note [Products of kept rows], and (Where the same reader also looks at p's neighbours,
  *      p is kept for those anyway; and where any reader does, if p itself is made of neighbours and is more than one
- *      of them.) (But what is dearer elsewhere, or loses the form of loop that makes it quick, is kept: the functions
- *      before ip_may_inline().)
+ *      of them.) (But what is dearer elsewhere, or loses the form of loop that makes it quick, is kept.)
  *   2. p is not asked for, is no f16 stage (which rounds where it is stored), and
  *   3. p has one reader, or computing it again costs less than keeping it (COST operations), and it does not keep less
  *      than what it is made of, as a level of a pyramid does.
  * Rule 3 is waived where the one reader of p folds short rows of it, column by column (is_used_up()).
  * Expressions stay below IP_INLINED_SIZE, and the reads in them below MAX_LOADS, so that compile time stays linear in
- * the graph.
+ * the graph. RULES, at the end, is the list of what decides.
  */
 #include "compile/inline.h"
 
@@ -67,16 +66,18 @@ bool ip_walks_rows(const ip_compile_options *o)
 
 /* Neighbours of interleaved channels are read quickly in a flat loop only: such a stage is not put into one that is
  * not. */
-static bool loses_flat_loop(const ip_inlining *in, const ip_stage *p)
+static bool loses_flat_loop(const ip_inlining *in, const ip_expr *load)
 {
+    const ip_stage *p = load->source;
     ip_spread spread;
     return ip_walks_rows(in->options) && in->options->fuse && !in->reader_is_flat && in->of[p->id].size <= FLAT_SIZE &&
            ip_find_spread(in->ir, p->body, p->dims[3], &spread) && !ip_is_pointwise(in->ir, p);
 }
 
 /* Some are made quickly by themselves only. */
-static bool loses_idiom(const ip_inlining *in, const ip_stage *p)
+static bool loses_idiom(const ip_inlining *in, const ip_expr *load)
 {
+    const ip_stage *p = load->source;
     ip_match match;
     return ip_walks_rows(in->options) && in->options->fuse && in->options->streams && in->of[p->id].n_loads > 1 &&
            ip_idiom_find(in->ir, p, p->body, &match) && match.idiom->stays_apart;
@@ -111,8 +112,9 @@ static void look_for_apart(ip_expr *load, void *user)
 /* Pixels that are made of others at every n-th column, or at listed ones, are made quickly where their channels stand
  * side by side (emit_lanes.c): such a stage is not put into one that takes its channels one by one, or folds them; nor
  * into one whose body does so in some of its reads, which would make the pixels once more for the others. */
-static bool loses_lanes(const ip_inlining *in, const ip_stage *p)
+static bool loses_lanes(const ip_inlining *in, const ip_expr *load)
 {
+    const ip_stage *p = load->source;
     bool has_lanes = p->dims[3] == 3 || p->dims[3] == 4;
     if (!ip_walks_rows(in->options) || !in->options->fuse || !has_lanes || p->body->op == IP_X_LOAD ||
         in->of[p->id].size > FLAT_SIZE)
@@ -227,8 +229,9 @@ static void note_channel(ip_expr *load, void *user)
 }
 
 /* What a flat loop reads in its own channel and, spread (spread.c), in one of the pixel, would be computed for both. */
-static bool is_computed_twice(const ip_inlining *in, const ip_stage *p)
+static bool is_computed_twice(const ip_inlining *in, const ip_expr *load)
 {
+    const ip_stage *p = load->source;
     channel_count c = { .of = p };
     if (!ip_walks_rows(in->options) || !in->options->fuse || !in->reader_is_flat || in->of[p->id].size <= COST)
         return false;
@@ -341,28 +344,87 @@ static bool is_used_up(const ip_inlining *in, const ip_expr *load)
            count.n * in->of[p->id].size <= IP_INLINED_SIZE && count.n * in->of[p->id].n_loads <= MAX_USED_UP;
 }
 
-bool ip_may_inline(const ip_inlining *in, const ip_expr *load)
+/* ---- the rules ------------------------------------------------------------------------------ */
+
+static bool has_to_be_stored(const ip_inlining *in, const ip_expr *load)
+{
+    (void)in;
+    const ip_stage *p = load->source;
+    return p->kind != IP_STAGE_MAP || p->is_output || p->dtype == IMGPAR_F16;
+}
+
+/* Later rounds put in only what had several readers in the first, and has one now. */
+static bool is_of_earlier_round(const ip_inlining *in, const ip_expr *load)
+{
+    bool is_here = ip_reads_own_place(load, in->reader) || ip_is_made_where_read(in, load);
+    return in->round > 0 && !(in->was_shared[load->source->id] && is_here);
+}
+
+static bool is_node_by_itself(const ip_inlining *in, const ip_expr *load)
+{
+    return !in->options->fuse && load->source->node != in->reader->node;
+}
+
+static bool makes_reader_too_large(const ip_inlining *in, const ip_expr *load)
+{
+    const ip_inline_facts *of = &in->of[load->source->id];
+    return in->reader_size + of->size > IP_INLINED_SIZE || in->reader_loads + of->n_loads > MAX_LOADS;
+}
+
+static bool is_read_around(const ip_inlining *in, const ip_expr *load)
+{
+    return in->of[load->source->id].read_around == in->reader->id + 1;
+}
+
+static bool is_dear_to_several(const ip_inlining *in, const ip_expr *load)
+{
+    const ip_inline_facts *of = &in->of[load->source->id];
+    return of->n_readers > 1 && of->size > COST;
+}
+
+static bool is_read_for_every_tap(const ip_inlining *in, const ip_expr *load)
+{
+    const ip_inline_facts *of = &in->of[load->source->id];
+    return of->read_in_window == in->reader->id + 1 && of->size > 1 && ip_reads_own_place(load, in->reader);
+}
+
+/* A scan's loops have no strips to keep neighbours in. */
+static bool needs_strips_in_scan(const ip_inlining *in, const ip_expr *load)
+{
+    return in->reader->kind == IP_STAGE_SCAN && !ip_is_pointwise(in->ir, load->source);
+}
+
+static bool is_kept_for_neighbours(const ip_inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
-    const ip_inline_facts *of = &in->of[p->id];
-    const int reader = in->reader->id + 1;
-    if (p->kind != IP_STAGE_MAP || p->is_output || p->dtype == IMGPAR_F16) return false;
-    if (in->round > 0 &&
-        !(in->was_shared[p->id] && (ip_reads_own_place(load, in->reader) || ip_is_made_where_read(in, load))))
-        return false;
-    if (!in->options->fuse && p->node != in->reader->node) return false;
-    if (is_used_up(in, load)) return true;
-    if (in->reader_size + of->size > IP_INLINED_SIZE || in->reader_loads + of->n_loads > MAX_LOADS) return false;
-    if (of->read_around == reader) return false;
-    if ((of->n_readers > 1 && of->size > COST) || is_kept_level(in, load)) return false;
-    if (of->read_in_window == reader && of->size > 1 && ip_reads_own_place(load, in->reader)) return false;
-    /* its loops have no strips to keep neighbours in */
-    if (in->reader->kind == IP_STAGE_SCAN && !ip_is_pointwise(in->ir, p)) return false;
-    if (loses_flat_loop(in, p) || loses_lanes(in, p) || loses_idiom(in, p) || is_computed_twice(in, p)) return false;
-    if (ip_is_made_where_read(in, load)) return true;
-    if (is_kept_mix(in, load)) return false;
-    if (of->has_neighbours_read && p->body->op != IP_X_LOAD && !ip_is_pointwise(in->ir, p)) return false;
-    if (ip_reads_own_place(load, in->reader)) return true;
-    if (is_dearer_elsewhere(in, load) || is_looked_up(in, load)) return false;
-    return load->border == IP_BORDER_NONE && of->size <= COST && ip_is_pointwise(in->ir, p);
+    return in->of[p->id].has_neighbours_read && p->body->op != IP_X_LOAD && !ip_is_pointwise(in->ir, p);
+}
+
+static bool is_at_own_place(const ip_inlining *in, const ip_expr *load) { return ip_reads_own_place(load, in->reader); }
+
+static bool is_cheap_anywhere(const ip_inlining *in, const ip_expr *load)
+{
+    const ip_stage *p = load->source;
+    return load->border == IP_BORDER_NONE && in->of[p->id].size <= COST && ip_is_pointwise(in->ir, p);
+}
+
+/* In this order: the first rule that applies decides. Where none does, the stage is kept. */
+static const struct inline_rule {
+    enum { KEEP, INLINE } then;
+    bool (*applies)(const ip_inlining *in, const ip_expr *load);
+} RULES[] = {
+    { KEEP, has_to_be_stored },     { KEEP, is_of_earlier_round },    { KEEP, is_node_by_itself },
+    { INLINE, is_used_up },         { KEEP, makes_reader_too_large }, { KEEP, is_read_around },
+    { KEEP, is_dear_to_several },   { KEEP, is_kept_level },          { KEEP, is_read_for_every_tap },
+    { KEEP, needs_strips_in_scan }, { KEEP, loses_flat_loop },        { KEEP, loses_lanes },
+    { KEEP, loses_idiom },          { KEEP, is_computed_twice },      { INLINE, ip_is_made_where_read },
+    { KEEP, is_kept_mix },          { KEEP, is_kept_for_neighbours }, { INLINE, is_at_own_place },
+    { KEEP, is_dearer_elsewhere },  { KEEP, is_looked_up },           { INLINE, is_cheap_anywhere },
+};
+
+bool ip_may_inline(const ip_inlining *in, const ip_expr *load)
+{
+    for (size_t k = 0; k < sizeof RULES / sizeof *RULES; k++)
+        if (RULES[k].applies(in, load)) return RULES[k].then == INLINE;
+    return false;
 }
