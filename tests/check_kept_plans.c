@@ -158,6 +158,31 @@ static const char *const alike[] = {
     "$1 + $2 - $2",
 };
 
+/* A chain of so many operations, computed several times: the graph is listed in few slots or in many, or has too many
+ * nodes to be kept. */
+START_TEST(graphs_of_any_size_are_met_again) /* _i: the size */
+{
+    enum { FEW = 64, MOST = 1024, SIDE = 4 };
+    static const int lengths[] = { FEW - 2, FEW - 1, FEW, MOST - 1, MOST };
+    static const int64_t dims[] = { SIDE };
+    imgpar_array *chain[MOST + 1];
+    const int n = lengths[_i];
+    for (int round = 0; round < ROUNDS; round++) {
+        const int32_t from[SIDE] = { round, 7, -3, 1000 * round };
+        int32_t got[SIDE];
+        chain[0] = imgpar_array_from_data(ctx, IMGPAR_I32, 1, dims, from);
+        for (int k = 0; k < n; k++)
+            chain[k + 1] = imgpar_apply(ctx, k % 2 ? "$1 - 7" : "$1 + 5", &chain[k], 1);
+        ck_assert_int_eq(imgpar_array_read(chain[n], got, sizeof got), IMGPAR_OK);
+        for (int k = 0; k < SIDE; k++)
+            ck_assert_int_eq(got[k], from[k] + 5 * ((n + 1) / 2) - 7 * (n / 2));
+        for (int k = 0; k <= n; k++)
+            imgpar_array_release(chain[k]);
+        if (round == ROUNDS - 1 && n <= FEW) ck_assert_int_eq(n_kept(), 1);
+    }
+}
+END_TEST
+
 START_TEST(what_differs_has_a_plan_of_its_own)
 {
     int32_t got[N], want[N];
@@ -411,6 +436,7 @@ int main(void)
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_add_loop_test(c, a_graph_met_again_gives_what_its_own_elements_make, 0, sizeof texts / sizeof *texts);
     tcase_add_test(c, a_plan_is_kept_when_a_graph_is_met_twice);
+    tcase_add_loop_test(c, graphs_of_any_size_are_met_again, 0, 5);
     tcase_add_test(c, what_differs_has_a_plan_of_its_own);
     tcase_add_test(c, a_setting_that_plans_depend_on_makes_another_plan);
     tcase_add_test(c, a_kept_plan_holds_none_of_the_users_memory);
