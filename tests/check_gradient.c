@@ -224,6 +224,8 @@ static const char *const anywhere[] = {
     /* other sizes */
     "resize($1, 9, 7) ** 2",
     "resize($1, 2, 3) ** 2",
+    "resize($1, 9, 7, filter=cubic) ** 2",
+    "resize($1, 3, 2, filter=lanczos3) ** 2",
     "resize($1, 3, 9, filter=nearest) ** 2",
     /* broadcast */
     "$1 * mean($1) + $1 / sum($1, axis=0, keepdims=true)",
@@ -251,6 +253,11 @@ static const char *const anywhere[] = {
     "scan($1, 0, (p, q) -> p * q + q, axis=0)",
     /* at computed places */
     "at($1, y * 0.7 + 0.1, x * 0.8) ** 2",
+    "at($1, y * 0.7 + 0.1, x * 0.8, filter=lanczos2) ** 2",
+    "at($1, y * 0.7 + x * 0.1, x * 0.8 - 0.3, filter=cubic, border=wrap) ** 2",
+    "rotate($1, 20, filter=mitchell) ** 2",
+    "at(cast(make(8, 8, sin(x * 0.7) + y * y * 0.1), f64), $1 * 3 + 1, 2.3 + $1, filter=cubic)",
+    "at(cast(make(8, 8, sin(x * 0.7) + y * y * 0.1), f64), 1.7 + $1 * $1, $1 * 3 + 1, filter=lanczos3)",
     "take($1, numbers([0 0], dtype=i32)) ** 2",
     "sort($1, axis=1) * sort($1, axis=0, descending=true)",
 };

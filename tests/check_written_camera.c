@@ -161,6 +161,71 @@ START_TEST(a_lens)
 }
 END_TEST
 
+/* Where a pixel at x, y from the centre is read, in units of that to the corners, by Newton's method of the model's own
+ * formula r = q / (1 + k q^2); false: nowhere. */
+static bool divided(real k, real *x, real *y)
+{
+    const real r = hypotl(*x, *y);
+    real q = 0;
+    if (4 * k * r * r > 1) return false;
+    for (int n = 0; n < 200; n++)
+        q -= (r * (1 + k * q * q) - q) / (2 * r * k * q - 1);
+    if (r > 0) {
+        *x *= q / r;
+        *y *= q / r;
+    }
+    return true;
+}
+
+/* Slopes, which forgive what positions in f32 miss. */
+static picture slopes(imgpar_dtype dtype)
+{
+    picture a = picture_new(dtype, H, W, 3);
+    for (int64_t k = 0; k < picture_count(&a); k++)
+        a.v[k] = rounded(dtype, dtype_full(dtype) * (0.2L + 0.015L * (real)(k / 3 % W) + 0.005L * (real)(k / 3 / W) +
+                                                     0.03L * (real)(k % 3)));
+    return a;
+}
+
+START_TEST(models_of_lenses)
+{
+    static const real division[] = { -0.3L, 0.15L, 0.6L }, brown[] = { -0.15L, 0.03L, 0.02L, 0.004L, -0.007L };
+    const imgpar_dtype dtype = written_dtypes[_i];
+    const real u = (W - 1) / 2.0L, v = (H - 1) / 2.0L, s = hypotl(u, v);
+    const real slack = fmaxl(dtype == IMGPAR_F32 ? 0 : 1, dtype_full(dtype) * 0x1p-14L);
+    picture a = slopes(dtype), want = picture_copy(&a);
+    char text[120];
+    for (int n = 0; n < 3; n++) { /* the last one sees no corner */
+        for (int64_t k = 0; k < picture_count(&a); k++) {
+            real x = ((real)(k / 3 % W) - u) / s, y = ((real)(k / 3 / W) - v) / s;
+            const bool is_seen = divided(division[n], &x, &y);
+            want.v[k] = is_seen ? written_between(&a, v + y * s, u + x * s, k % 3, IMGPAR_BORDER_CONSTANT) : 0;
+        }
+        snprintf(text, sizeof text, "undistort($1, %Lg, model=division)", division[n]);
+        expect(text, (const picture *const[]){ &a }, 1, &want, slack);
+    }
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        const real x = ((real)(k / 3 % W) - u) / s, y = ((real)(k / 3 / W) - v) / s, r = x * x + y * y;
+        const real f = 1 + brown[0] * r + brown[1] * r * r + brown[2] * r * r * r;
+        const real fx = x * f + 2 * brown[3] * x * y + brown[4] * (r + 2 * x * x);
+        const real fy = y * f + brown[3] * (r + 2 * y * y) + 2 * brown[4] * x * y;
+        want.v[k] = written_between(&a, v + fy * s, u + fx * s, k % 3, IMGPAR_BORDER_REPLICATE);
+    }
+    expect("undistort($1, -0.15, 0.03, border=replicate, k3=0.02, p1=0.004, p2=-0.007)", (const picture *const[]){ &a },
+           1, &want, slack);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+START_TEST(models_have_their_coefficients)
+{
+    written_refuses("undistort($1, 0.1, k2=0.5, model=division)",
+                    "undistort: k2=0.5 belongs to model=brown_conrady; model=division has k1 alone");
+    written_refuses("undistort($1, 0.1, p1=0.5, model=division)", "p1=0.5 belongs to model=brown_conrady");
+}
+END_TEST
+
 /* ---- how alike two pictures are --------------------------------------------------------------- */
 
 enum { RADIUS = 5 };
@@ -309,6 +374,8 @@ int main(void)
     tcase_add_test(tc, a_mosaic_of_a_slope);
     tcase_add_loop_test(tc, few_tones, 0, 4 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, a_lens, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, models_of_lenses, 0, WRITTEN_DTYPES);
+    tcase_add_test(tc, models_have_their_coefficients);
     tcase_add_loop_test(tc, how_alike_two_pictures_are, 0, WRITTEN_DTYPES);
     tcase_add_test(tc, what_cannot_be_compared_is_told);
     tcase_add_test(tc, a_mosaic_as_a_matrix);

@@ -169,6 +169,183 @@ START_TEST(polar_coordinates_rolled_up)
 }
 END_TEST
 
+/* ---- filters ------------------------------------------------------------------------------------ */
+
+/* Mitchell and Netravali 1988, equation 8; Catmull and Rom's splines, of Keys 1981, are B = 0, C = 1/2. */
+static real spline(real t, real b, real c)
+{
+    t = fabsl(t);
+    if (t < 1) return ((12 - 9 * b - 6 * c) * t * t * t + (-18 + 12 * b + 6 * c) * t * t + 6 - 2 * b) / 6;
+    if (t >= 2) return 0;
+    return ((-b - 6 * c) * t * t * t + (6 * b + 30 * c) * t * t - (12 * b + 48 * c) * t + 8 * b + 24 * c) / 6;
+}
+
+static real keys(real t) { return spline(t, 0, 0.5L); }
+static real mitchell(real t) { return spline(t, 1 / 3.0L, 1 / 3.0L); }
+static real sinc(real t) { return t == 0 ? 1 : sinl(pi * t) / (pi * t); }
+static real lanczos2(real t) { return fabsl(t) < 2 ? sinc(t) * sinc(t / 2) : 0; }
+static real lanczos3(real t) { return fabsl(t) < 3 ? sinc(t) * sinc(t / 3) : 0; }
+
+static const struct {
+    const char *name;
+    real (*at)(real t);
+} filters[] = { { "cubic", keys }, { "mitchell", mitchell }, { "lanczos2", lanczos2 }, { "lanczos3", lanczos3 } };
+enum { N_FILTERS = sizeof filters / sizeof *filters };
+
+/* At a place of a picture, colours weighed by alpha where there is one. */
+static real sampled(const picture *a, real y, real x, int64_t c, real (*kernel)(real), imgpar_border border)
+{
+    const bool has_alpha = picture_is_alpha(a, a->c - 1), is_weighed = has_alpha && c < a->c - 1;
+    real sum = 0, weights = 0;
+    for (int64_t j = (int64_t)floorl(y) - 2; j <= (int64_t)floorl(y) + 3; j++)
+        for (int64_t i = (int64_t)floorl(x) - 2; i <= (int64_t)floorl(x) + 3; i++) {
+            const real w = kernel(y - (real)j) * kernel(x - (real)i);
+            const real alpha = is_weighed ? picture_read(a, j, i, a->c - 1, border, 0) : 1;
+            sum += w * alpha * picture_read(a, j, i, c, border, 0);
+            weights += w * alpha;
+        }
+    return weights > 0 ? sum / weights : 0;
+}
+
+/* A rotation, at whose places nothing is separable, a slanted reading and one along rows and columns. Alpha is 0 or
+ * full in blocks, and what little of it is seen beside them is not looked at. */
+START_TEST(filters_of_places)
+{
+    static const struct {
+        const char *text, *behind; /* the filter's name stands between */
+        real m[6];
+        imgpar_border border;
+    } readings[] = {
+        { "rotate($1, 90, expand=false, filter=",
+          ", border=reflect)",
+          { 0, -1, (H + W) / 2.0L - 1, 1, 0, (W - H) / 2.0L },
+          IMGPAR_BORDER_REFLECT },
+        { "at($1, y * 0.75 + x * 0.25 - 1, x * 1.25 - 2.5, filter=",
+          ", border=wrap)",
+          { 0.75L, 0.25L, -1, 0, 1.25L, -2.5L },
+          IMGPAR_BORDER_WRAP },
+        { "at($1, y * 0.75 - 1, x * 0.5 + 0.125, filter=",
+          ")",
+          { 0.75L, 0, -1, 0, 0.5L, 0.125L },
+          IMGPAR_BORDER_REPLICATE },
+    };
+    const int filter = _i / 3, reading = _i % 3;
+    const imgpar_dtype dtype = written_dtypes[(filter + reading) % WRITTEN_DTYPES];
+    const int channels = _i % 4 + 1;
+    picture a = written_levels(dtype, H, W, channels, 9), want = picture_copy(&a);
+    for (int64_t k = 0; k < picture_count(&a); k++)
+        if (picture_is_alpha(&a, k % channels)) a.v[k] = k / channels % W < 15 ? dtype_full(dtype) : 0;
+    for (int64_t k = 0; k < picture_count(&a); k++) {
+        const real x = (real)(k / channels % W), y = (real)(k / channels / W), *m = readings[reading].m;
+        want.v[k] = sampled(&a, m[0] * y + m[1] * x + m[2], m[3] * y + m[4] * x + m[5], k % channels,
+                            filters[filter].at, readings[reading].border);
+    }
+    char text[120];
+    snprintf(text, sizeof text, "%s%s%s", readings[reading].text, filters[filter].name, readings[reading].behind);
+    expect(text, &a, &want, dtype == IMGPAR_F32 ? 0x1p-18L : 1);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
+static void is_same(const char *text, const char *as, const picture *a)
+{
+    imgpar_array *in = picture_array(written_context, a), *both[2];
+    const size_t bytes = (size_t)picture_count(a) * imgpar_dtype_size(a->dtype);
+    char *data[2];
+    for (int k = 0; k < 2; k++) {
+        both[k] = imgpar_apply(written_context, k ? as : text, &in, 1);
+        data[k] = malloc(bytes);
+        ck_assert_ptr_nonnull(data[k]);
+        ck_assert_msg(imgpar_array_read(both[k], data[k], bytes) == IMGPAR_OK, "%s", imgpar_array_message(both[k]));
+    }
+    ck_assert_msg(memcmp(data[0], data[1], bytes) == 0, "%s is not %s", text, as);
+    for (int k = 0; k < 2; k++) {
+        imgpar_array_release(both[k]);
+        free(data[k]);
+    }
+    imgpar_array_release(in);
+}
+
+/* Whole places give the pixels there, but for mitchell; what is constant stays. By the interpreter. */
+START_TEST(filters_keep_pixels_and_constants)
+{
+    static const char *const kept[] = { "nearest", "linear", "cubic", "lanczos2", "lanczos3", "mitchell" };
+    const imgpar_dtype dtype = written_dtypes[_i % WRITTEN_DTYPES];
+    const char *filter = kept[_i / WRITTEN_DTYPES];
+    picture a = written_levels(dtype, H, W, _i % 4 + 1, 10), flat = picture_copy(&a);
+    for (int64_t k = 0; k < picture_count(&a); k++) /* colours that nothing covers are lost */
+        if (picture_is_alpha(&a, k % a.c)) a.v[k] = dtype == IMGPAR_U8 ? fmaxl(a.v[k], 1) : dtype_full(dtype);
+    for (int64_t k = 0; k < picture_count(&flat); k++)
+        flat.v[k] = rounded(dtype, dtype_full(dtype) * 0.7L);
+    ck_assert_int_eq(imgpar_context_set(written_context, "schedule", "ref"), IMGPAR_OK);
+    char text[160];
+    if (strcmp(filter, "mitchell") != 0) {
+        snprintf(text, sizeof text, "at($1, y + 0.0 * x, x + 0.0, filter=%s, border=checked)", filter);
+        is_same(text, "$1", &a);
+        snprintf(text, sizeof text, "warp($1, [1 0 0; 0 1 0], filter=%s)", filter);
+        is_same(text, "$1", &a);
+    }
+    snprintf(text, sizeof text, "at($1, y * 0.7 + x * 0.3 - 4, x * 1.3, filter=%s)", filter);
+    is_same(text, "$1", &flat);
+    snprintf(text, sizeof text, "at($1, y * 0.7, x * 0.9, filter=%s)", filter);
+    is_same(text, "$1", &flat);
+    picture_free(&a);
+    picture_free(&flat);
+}
+END_TEST
+
+/* Opaque colours are what they are without alpha, and other libraries' words are taken. */
+START_TEST(filters_of_what_is_opaque)
+{
+    static const char *const texts[][3] = {
+        { "resize(", ", 26, 31, filter=lanczos3)", ", 26, 31, filter=lanczos3)" },
+        { "resize(", ", 13, 38, filter=cubic)", ", 13, 38, filter=catmull_rom)" },
+        { "rotate(", ", 20, expand=false, filter=mitchell, border=wrap)",
+          ", 20, expand=false, filter=mitchell, border=wrap)" },
+        { "at(", ", y * 0.7, x * 0.7, filter=bicubic)", ", y * 0.7, x * 0.7, filter=cubic)" },
+    };
+    const imgpar_dtype dtype = written_dtypes[_i / 4];
+    const char *const *t = texts[_i % 4];
+    picture a = written_levels(dtype, H, W, 3, 11);
+    char text[250], as[120];
+    ck_assert_int_eq(imgpar_context_set(written_context, "schedule", "ref"), IMGPAR_OK);
+    snprintf(text, sizeof text,
+             "o = concatenate($1, set_white(make(26, 19, %s, channels=1), %Lg), axis=2)\n"
+             "slice(slice(pad(%so%s, [0 0], [20 20]), [0 0], [19 26]), 0, 3, axis=2)",
+             dtype == IMGPAR_U8    ? "cast(255, u8)"
+             : dtype == IMGPAR_U16 ? "cast(65535, u16)"
+                                   : "cast(1, f32)",
+             dtype_full(dtype), t[0], t[1]);
+    snprintf(as, sizeof as, "slice(pad(%s$1%s, [0 0], [20 20]), [0 0], [19 26])", t[0], t[2]); /* of a's size */
+    is_same(text, as, &a);
+    picture_free(&a);
+}
+END_TEST
+
+/* Every row that reads between pixels has the same words for how, and every row that resizes. */
+START_TEST(filters_have_the_same_words)
+{
+    static const char *const words[] = { "nearest|linear|cubic|mitchell|lanczos2|lanczos3",
+                                         "auto|area|linear|nearest|cubic|mitchell|lanczos2|lanczos3" };
+    int n[2] = { 0, 0 };
+    for (size_t k = 0; k < imgpar_op_count(); k++) {
+        const imgpar_op_info *op = imgpar_op_get(k);
+        for (int p = 0; p < op->n_params; p++) {
+            if (strcmp(op->params[p]->name, "filter") != 0) continue;
+            const bool resizes = strcmp(op->params[p]->choices, words[1]) == 0;
+            ck_assert_msg(resizes || strcmp(op->params[p]->choices, words[0]) == 0, "%s: %s", op->name,
+                          op->params[p]->choices);
+            n[resizes]++;
+        }
+    }
+    ck_assert_int_ge(n[0], 9);
+    ck_assert_int_ge(n[1], 5);
+    written_refuses("rotate($1, 3, filter=quintic)",
+                    "filter=quintic is not one of nearest, linear, cubic, mitchell, lanczos2, lanczos3");
+}
+END_TEST
+
 /* Matrices stay matrices, and one pixel, or a radius of one, is no reason to fail. */
 START_TEST(what_is_small_or_flat)
 {
@@ -210,5 +387,9 @@ int main(void)
     tcase_add_loop_test(tc, polar_coordinates, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, polar_coordinates_rolled_up, 0, WRITTEN_DTYPES);
     tcase_add_test(tc, what_is_small_or_flat);
+    tcase_add_loop_test(tc, filters_of_places, 0, 3 * N_FILTERS);
+    tcase_add_loop_test(tc, filters_keep_pixels_and_constants, 0, 6 * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, filters_of_what_is_opaque, 0, 4 * WRITTEN_DTYPES);
+    tcase_add_test(tc, filters_have_the_same_words);
     return written_run("written_geometry", tc);
 }

@@ -157,6 +157,8 @@ START_TEST(matrices_that_do_not_move_are_told)
     static const char *const wrong[][2] = {
         { "warp($1, [1 2 0; 2 4 1])", "warp: the matrix has no inverse: its determinant is 0" },
         { "warp($1, [1 0; 0 1])", "warp: the matrix is 2x2; it must be 2x3 or 3x3" },
+        { "warp($1, ones([2 3]))",
+          "warp: matrix must be a matrix, not an array; warp_by() takes one that is an array" },
         { "warp($1, [1e300 0 0; 0 1e300 0])", "has no inverse" },
     };
     picture a = written_levels(IMGPAR_U8, H, W, 1, 7);

@@ -61,6 +61,48 @@ static void shift(const call *c, picture *out)
                     picture_read(a, y + dy, x + dx, k, call_border(c), call_number(c, "cval", 0));
 }
 
+/* ---- kernels ------------------------------------------------------------------------------------- */
+
+static const real pi = 3.14159265358979323846264338327950288L;
+
+/* Keys 1981, equation 15. */
+static real keys(real t)
+{
+    t = fabsl(t);
+    return t < 1 ? (1.5L * t - 2.5L) * t * t + 1 : t < 2 ? ((-0.5L * t + 2.5L) * t - 4) * t + 2 : 0;
+}
+
+/* Mitchell and Netravali 1988, equation 8 with B = C = 1/3. */
+static real mitchell(real t)
+{
+    t = fabsl(t);
+    if (t < 1) return (21 * t * t * t - 36 * t * t + 16) / 18;
+    return t < 2 ? (-7 * t * t * t + 36 * t * t - 60 * t + 32) / 18 : 0;
+}
+
+static real sinc(real t) { return t == 0 ? 1 : sinl(pi * t) / (pi * t); }
+static real lanczos2(real t) { return fabsl(t) < 2 ? sinc(t) * sinc(t / 2) : 0; }
+static real lanczos3(real t) { return fabsl(t) < 3 ? sinc(t) * sinc(t / 3) : 0; }
+static real line(real t) { return fmaxl(1 - fabsl(t), 0); }
+
+typedef real (*kernel_fn)(real t);
+
+/* That of the call's filter; NULL: none of these. */
+static kernel_fn kernel_of(const call *c)
+{
+    static const struct {
+        const char *name;
+        kernel_fn at;
+    } all[] = { { "linear", line },
+                { "cubic", keys },
+                { "mitchell", mitchell },
+                { "lanczos2", lanczos2 },
+                { "lanczos3", lanczos3 } };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        if (call_is(c, "filter", all[k].name, "area")) return all[k].at;
+    return NULL;
+}
+
 /* ---- resize -------------------------------------------------------------------------------------- */
 
 /* How much of source element j the output element i covers: of side n, made m. */
@@ -83,11 +125,27 @@ static real tent(int64_t i, int64_t j, int64_t n, int64_t m)
 /* 1 for the source element in which output element i's centre lies. */
 static real hit(int64_t i, int64_t j, int64_t n, int64_t m) { return (2 * i + 1) * n / (2 * m) == j; }
 
+/* The weight of source element j for output element i by a kernel, stretched where the side gets smaller; what lies
+ * beyond the edges counts for those. */
+static real stretched(kernel_fn kernel, int64_t i, int64_t j, int64_t n, int64_t m)
+{
+    const real at = ((real)i + 0.5L) * (real)n / (real)m - 0.5L, by = n > m ? (real)n / (real)m : 1;
+    const int64_t reach = (int64_t)(3 * by) + 2;
+    real sum = 0, weight = 0;
+    for (int64_t k = (int64_t)floorl(at) - reach; k <= (int64_t)floorl(at) + reach; k++) {
+        const real w = kernel((at - (real)k) / by);
+        sum += w;
+        if ((k < 0 ? 0 : k >= n ? n - 1 : k) == j) weight += w;
+    }
+    return weight / sum;
+}
+
 static void resize_to(const call *c, int64_t height, int64_t width, picture *out)
 {
     const picture *a = c->in[0];
     bool is_nearest = call_is(c, "filter", "nearest", "area"), is_linear = call_is(c, "filter", "linear", "area");
     real (*weight)(int64_t, int64_t, int64_t, int64_t) = is_nearest ? hit : is_linear ? tent : cover;
+    const kernel_fn kernel = is_linear ? NULL : kernel_of(c);
     bool is_double = a->dtype == IMGPAR_F64 || (!is_float(a->dtype) && imgpar_dtype_size(a->dtype) >= 4);
     *out = picture_new(a->dtype, height, width, a->c);
     for (int64_t y = 0; y < out->h; y++)
@@ -95,9 +153,13 @@ static void resize_to(const call *c, int64_t height, int64_t width, picture *out
             for (int64_t k = 0; k < a->c; k++) {
                 real sum = 0, magnitude = 0;
                 for (int64_t j = 0; j < a->h; j++) {
-                    real down = weight(y, j, a->h, out->h);
+                    real down = !kernel          ? weight(y, j, a->h, out->h)
+                                : a->h == out->h ? y == j
+                                                 : stretched(kernel, y, j, a->h, out->h);
                     for (int64_t i = 0; i < a->w && down != 0; i++) {
-                        real w = down * weight(x, i, a->w, out->w);
+                        real w = down * (!kernel          ? weight(x, i, a->w, out->w)
+                                         : a->w == out->w ? x == i
+                                                          : stretched(kernel, x, i, a->w, out->w));
                         if (w == 0) continue;
                         sum += w * *picture_at(a, j, i, k);
                         magnitude += fabsl(w * *picture_at(a, j, i, k));
@@ -127,7 +189,9 @@ static void thumbnail(const call *c, picture *out)
 
 static void at(const call *c, picture *out)
 {
+    enum { BEFORE = 2, SIDE = 6 }; /* taps */
     const picture *a = c->in[0], *py = c->in[1], *px = c->in[2];
+    const kernel_fn kernel = kernel_of(c);
     int border = call_border(c);
     real cval = call_number(c, "cval", 0);
     *out = picture_new(a->dtype, py->h, py->w, a->c);
@@ -140,13 +204,18 @@ static void at(const call *c, picture *out)
                     continue;
                 }
                 int64_t j = (int64_t)floorl(v), i = (int64_t)floorl(u);
-                real fv = v - floorl(v), fu = u - floorl(u), magnitude = 0;
-                for (int n = 0; n < 4; n++) {
-                    real w = (n & 1 ? fu : 1 - fu) * (n & 2 ? fv : 1 - fv);
-                    real value = picture_read(a, j + n / 2, i + n % 2, k, border, cval);
+                const real fv = v - floorl(v), fu = u - floorl(u);
+                real magnitude = 0, sum = 0;
+                for (int n = 0; n < SIDE * SIDE; n++) {
+                    const int dy = n / SIDE - BEFORE, dx = n % SIDE - BEFORE;
+                    const real w = kernel(fv - dy) * kernel(fu - dx);
+                    if (w == 0) continue;
+                    const real value = picture_read(a, j + dy, i + dx, k, border, cval);
                     *to += w * value;
+                    sum += w;
                     magnitude += fabsl(value);
                 }
+                *to /= sum;
                 out->slack[to - out->v] = magnitude * 0x1p-18L;
             }
 }

@@ -96,11 +96,13 @@ static int word_index(const char *words, const char *word)
 }
 
 static const struct {
-    const char *alias, *word;
-} border_aliases[] = {
-    { "nearest", "replicate" }, { "clamp", "replicate" },   { "edge", "replicate" },
-    { "symmetric", "reflect" }, { "circular", "wrap" },     { "periodic", "wrap" },
-    { "zero", "constant" },     { "clamped", "replicate" }, { "safe", "constant" },
+    const char *param, *alias, *word;
+} aliases[] = {
+    { "border", "nearest", "replicate" }, { "border", "clamp", "replicate" },   { "border", "edge", "replicate" },
+    { "border", "symmetric", "reflect" }, { "border", "circular", "wrap" },     { "border", "periodic", "wrap" },
+    { "border", "zero", "constant" },     { "border", "clamped", "replicate" }, { "border", "safe", "constant" },
+    { "filter", "bilinear", "linear" },   { "filter", "bicubic", "cubic" },     { "filter", "catmull_rom", "cubic" },
+    { "filter", "lanczos", "lanczos3" },
 };
 
 /* Places are also taken as ImageMagick and others write them: NorthWest, north-west, Center. */
@@ -120,10 +122,10 @@ int ip_choice_find(const imgpar_op_param *p, const char *word)
     int index = word_index(p->choices, word);
     if (index < 0 && (strcmp(p->name, "gravity") == 0 || strcmp(p->name, "anchor") == 0))
         return place_index(p->choices, word);
-    if (index >= 0 || strcmp(p->name, "border") != 0) return index;
-    for (size_t k = 0; k < sizeof border_aliases / sizeof *border_aliases; k++)
-        if (strcmp(border_aliases[k].alias, word) == 0) return word_index(p->choices, border_aliases[k].word);
-    return -1;
+    for (size_t k = 0; index < 0 && k < sizeof aliases / sizeof *aliases; k++)
+        if (strcmp(aliases[k].param, p->name) == 0 && strcmp(aliases[k].alias, word) == 0)
+            index = word_index(p->choices, aliases[k].word);
+    return index;
 }
 
 int ip_choice_of(const imgpar_op_param *p, const ip_arg *arg)
@@ -242,9 +244,11 @@ static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, cons
     if (arg->kind == IP_ARG_MATRIX && (is_list || has_rule(p, "vector"))) return check_matrix(op, p, arg, err);
     if (arg->kind == IP_ARG_ARRAY && !ip_array_is_number(arg->array, &value, NULL)) {
         if (arg->unknown || p->may_be_array) return IMGPAR_OK;
-        char arrays[80] = ""; /* one more than it takes came where its first parameter stands */
+        char by[48], arrays[80] = ""; /* one more than it takes came where its first parameter stands */
         if (op->info.n_inputs > 1 && p == op->info.params[0])
             snprintf(arrays, sizeof arrays, "; %.40s takes %d arrays", label, op->info.n_inputs);
+        snprintf(by, sizeof by, "%.40s_by", label);
+        if (is_list && ip_op_find(by)) snprintf(arrays, sizeof arrays, "; %s() takes one that is an array", by);
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s, not an array%s", label, p->name,
                        kind == IP_PARAM_INTEGER ? "an" : "a", p->type, arrays);
     }

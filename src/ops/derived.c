@@ -472,6 +472,20 @@ static imgpar_status check_invertible(const imgpar_array *node, ip_error *err)
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the matrix has no inverse: its determinant is %g", name, determinant);
 }
 
+/* The division model has one coefficient. */
+static imgpar_status check_lens(const imgpar_array *node, ip_error *err)
+{
+    static const char *const others[] = { "k2", "k3", "p1", "p2" };
+    const char *name = node->op->info.name;
+    if (ip_param_number(node, "model") == 0) return IMGPAR_OK;
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+        if (ip_param_number(node, others[k]) != 0)
+            return ip_fail(err, IMGPAR_E_ARGUMENT,
+                           "%s: %s=%g belongs to model=brown_conrady; model=division has k1 alone", name, others[k],
+                           ip_param_number(node, others[k]));
+    return IMGPAR_OK;
+}
+
 imgpar_status ip_check_one_shape(const imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type, *b = &node->inputs[1]->type;
@@ -877,6 +891,9 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     case IP_NEEDS_IMAGE: break;
     case IP_NEEDS_INVERTIBLE:
         if (!check_invertible(node, err)) break;
+        return err->status;
+    case IP_NEEDS_LENS:
+        if (!check_lens(node, err)) break;
         return err->status;
     case IP_NEEDS_GRAY:
         if (a->rank >= 2 && dims[3] == 1 && dims[1] >= 2 && dims[2] >= 2) break;

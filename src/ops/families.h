@@ -142,6 +142,7 @@ typedef enum ip_needs {
     IP_NEEDS_TEMPLATE,     /* two images of one dtype and white, the second within the first, of as many colours */
     IP_NEEDS_HALVES,       /* an image whose sides can be halved as often as the row's levels say */
     IP_NEEDS_INVERTIBLE,
+    IP_NEEDS_LENS,      /* an image, and coefficients that the parameter model has */
     IP_NEEDS_XY,        /* points [n 2] */
     IP_NEEDS_TWO_PAIRS, /* two arrays [n 2] of points, so many at least */
     IP_NEEDS_THREE_PAIRS,
@@ -173,8 +174,25 @@ typedef enum ip_neighbours {
 enum { IP_MOST_ORDER = 8 };                                                              /* of a recursive filter */
 typedef enum ip_start { IP_START_STEADY, IP_START_ZERO } ip_start;                       /* the row's choices */
 typedef enum ip_sobel_axis { IP_SOBEL_MAGNITUDE, IP_SOBEL_X, IP_SOBEL_Y } ip_sobel_axis; /* the row's choices */
-typedef enum ip_resize_filter { IP_RESIZE_AUTO, IP_RESIZE_AREA, IP_RESIZE_LINEAR, IP_RESIZE_NEAREST } ip_resize_filter;
-typedef enum ip_at_filter { IP_AT_NEAREST, IP_AT_LINEAR } ip_at_filter;
+/* In the order of SAMPLING and RESIZING of rows.h. */
+typedef enum ip_at_filter {
+    IP_AT_NEAREST,
+    IP_AT_LINEAR,
+    IP_AT_CUBIC,
+    IP_AT_MITCHELL,
+    IP_AT_LANCZOS2,
+    IP_AT_LANCZOS3
+} ip_at_filter;
+typedef enum ip_resize_filter {
+    IP_RESIZE_AUTO,
+    IP_RESIZE_AREA,
+    IP_RESIZE_LINEAR,
+    IP_RESIZE_NEAREST,
+    IP_RESIZE_CUBIC, /* this one and those behind it are kernels of ops/interpolation.h, as from IP_AT_CUBIC on */
+    IP_RESIZE_MITCHELL,
+    IP_RESIZE_LANCZOS2,
+    IP_RESIZE_LANCZOS3
+} ip_resize_filter;
 typedef enum ip_depth { IP_DEPTH_8, IP_DEPTH_16, IP_DEPTH_FLOAT } ip_depth; /* the row's choices */
 typedef enum ip_gray_weights { IP_GRAY_BT601, IP_GRAY_BT709 } ip_gray_weights;
 

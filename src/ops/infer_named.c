@@ -305,6 +305,15 @@ static imgpar_status refuse_empty(const imgpar_array *node, const int64_t dims[4
     return ip_fail(err, IMGPAR_E_SHAPE, "%s: the image is empty", node->op->info.name);
 }
 
+/* Of a resize: sums of floats are rounded, and negative weights overshoot. */
+static void widen_range(imgpar_array *node)
+{
+    const ip_resize_filter filter = (ip_resize_filter)ip_param_number(node, "filter");
+    const bool is_float = ip_dtype(node->type.dtype)->is_float;
+    if (filter >= IP_RESIZE_CUBIC || (is_float && filter != IP_RESIZE_NEAREST))
+        node->range = ip_range_of(node->type.dtype);
+}
+
 imgpar_status ip_infer_resize(imgpar_array *node, ip_error *err)
 {
     int64_t dims[4];
@@ -330,7 +339,7 @@ imgpar_status ip_infer_resize(imgpar_array *node, ip_error *err)
     dims[1] = height;
     dims[2] = width;
     ip_type_set_dims(&node->type, dims);
-    if (!nearest && ip_dtype(node->type.dtype)->is_float) node->range = ip_range_of(node->type.dtype);
+    widen_range(node);
     return IMGPAR_OK;
 }
 
@@ -359,7 +368,7 @@ imgpar_status ip_infer_thumbnail(imgpar_array *node, ip_error *err)
     dims[1] = scaled(dims[1], ratio);
     dims[2] = scaled(dims[2], ratio);
     ip_type_set_dims(&node->type, dims);
-    if (ip_dtype(node->type.dtype)->is_float) node->range = ip_range_of(node->type.dtype);
+    widen_range(node);
     int shrink = shrink_for(shrunk, dims[2], dims[1]);
     imgpar_array *leaf = shrink > 1 ? ip_leaf_shrunk(node->inputs[0], shrink) : NULL;
     if (!leaf) return IMGPAR_OK;
@@ -412,10 +421,10 @@ imgpar_status ip_infer_at(imgpar_array *node, ip_error *err)
 {
     const imgpar_array *a = node->inputs[0];
     int64_t dims[4], dims_a[4];
-    bool linear = ip_param_number(node, "filter") == IP_AT_LINEAR;
+    bool is_between = ip_param_number(node, "filter") != IP_AT_NEAREST;
     for (int k = 1; k < 3; k++)
         if (ip_type_is_complex(&node->inputs[k]->type)) return ip_complex_refuse(node, k, err);
-    if (linear && ip_infer_refuse_wide(node, err)) return err->status;
+    if (is_between && ip_infer_refuse_wide(node, err)) return err->status;
     imgpar_status st = ip_infer_broadcast(node, 1, err);
     if (st) return st;
     ip_type_dims(&node->type, dims);

@@ -265,6 +265,12 @@ ip_expr *ip_resampled(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4]
     return folded(&p, ip_dtype(dtype)->is_float ? IP_FOLD_FMA : IP_FOLD_SUM);
 }
 
+ip_expr *ip_resampled_least(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], const ip_resampling *r)
+{
+    pass p = pass_of(l, in, axis, dims, in && in->dtype != IMGPAR_F16 ? in->dtype : IMGPAR_F32, r);
+    return folded(&p, IP_FOLD_MIN);
+}
+
 ip_expr *ip_resampled_sum(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype,
                           const ip_resampling *r)
 {

@@ -46,6 +46,9 @@ bool ip_resampling_is_mean(const ip_resampling *r);
 ip_expr *ip_resampled_sum(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype,
                           const ip_resampling *r);
 
+/* The least of output i's inputs, those whose weight is 0 among them. */
+ip_expr *ip_resampled_least(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], const ip_resampling *r);
+
 /* The sum as an element of a domain that differs from in's along axis: an fma() chain in dtype from the first weight to
  * the last, each rounded once; of integers, whose weights are whole and of 16 bits, a sum of products. */
 ip_expr *ip_resampled(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], imgpar_dtype dtype,

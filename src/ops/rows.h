@@ -80,6 +80,10 @@
         MATRIX_X("element", "odd",                                                                                   \
                  "in place of size and shape: neighbours where it is not 0, the middle one being the pixel itself; " \
                  "both sides odd")
+/* How samples are weighed (ops/interpolation.h); words are only added at the end. */
+#define SAMPLING "nearest|linear|cubic|mitchell|lanczos2|lanczos3"
+#define RESIZING "auto|area|linear|nearest|cubic|mitchell|lanczos2|lanczos3"
+#define FILTER CHOICE("filter", "linear", SAMPLING, "how a position between pixels is read, as at() does")
 /* What happens to a picture's alpha (imgpar_op_info.alpha, ops/coverage.h); where a row says nothing it is a channel
  * like the others. */
 #define ALPHA                                         \

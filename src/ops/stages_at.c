@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stages of at(): an image read at computed positions.
+ * Stages of at(): an image read at computed positions, by the kernels of ops/interpolation.h.
  *
  * Note [Separable positions]
  * Where an element's row follows from its row alone and its column from its column alone, as in at(a, y / 2, x / 2),
@@ -12,6 +12,7 @@
  */
 #include "ops/coverage.h"
 #include "ops/infer.h"
+#include "ops/interpolation.h"
 #include "ops/lower.h"
 
 #include "base/dtype.h"
@@ -75,28 +76,76 @@ static ip_expr *number_read(ip_lower *l, imgpar_dtype w, ip_expr *x)
     return ip_x_cast(l->ir, w, x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x);
 }
 
-/* Between two values: a, and b at a distance of 1. */
-static ip_expr *lerp(ip_lower *l, ip_expr *a, ip_expr *b, ip_expr *at) { return ip_x_fma(l->ir, sub(l, b, a), at, a); }
+/* ---- samples ------------------------------------------------------------------------------------ */
 
-/* From the pixel before a position to the one behind it. On a pixel no other is needed, so the last one is inside. */
-static ip_expr *step_behind(ip_lower *l, ip_expr *fraction, const reading *r)
+enum { MOST_TAPS = 2 * IP_MOST_RADIUS };
+
+/* Taps along an axis, tap 0 first, which has no weight: ops/interpolation.h, Note [Weights of a fraction]. Those whose
+ * weight is known to be 0 are left out. */
+typedef struct taps {
+    int n, number[MOST_TAPS];
+    ip_expr *weight[MOST_TAPS];
+} taps;
+
+static taps taps_of(ip_lower *l, const ip_interpolation *kernel, ip_expr *fraction)
 {
-    if (!ip_is_promise(r->border)) return ip_lower_i32(l, 1);
-    ip_expr *zero = ip_x_number(l->ir, fraction->dtype, 0);
-    return ip_x_cast(l->ir, IMGPAR_I32, ip_x_binary(l->ir, IP_X_LT, zero, fraction));
+    taps t = { .n = 1 };
+    for (int k = 1 - kernel->radius; k <= kernel->radius; k++) {
+        double known;
+        ip_expr *weight = k == 0 ? NULL : ip_interpolation_weight_at(l->ir, kernel, k, fraction);
+        if (!weight || (ip_x_is_const(weight, &known) && known == 0)) continue;
+        t.number[t.n] = k;
+        t.weight[t.n++] = weight;
+    }
+    return t;
 }
 
-/* Between the four pixels around y, x. */
-static ip_expr *between(ip_lower *l, ip_expr *y, ip_expr *x, int64_t channel, const reading *r)
+/* Of the values of the taps. */
+static ip_expr *sample(ip_lower *l, const taps *t, ip_expr *const *values)
+{
+    ip_expr *sum = values[0];
+    for (int k = 1; k < t->n; k++)
+        sum = ip_x_fma(l->ir, sub(l, values[k], values[0]), t->weight[k], sum);
+    return sum;
+}
+
+/* From the pixel before a position to a tap. On a pixel those that have no weight are not needed, so that where it is
+ * promised that nothing outside is read, pixels at the edges keep it. */
+static ip_expr *step_to(ip_lower *l, const ip_interpolation *kernel, int tap, ip_expr *fraction, const reading *r)
+{
+    ip_expr *step = ip_lower_i32(l, tap);
+    if (!ip_is_promise(r->border) || ip_interpolation_weight(kernel, tap, 0) != 0) return step;
+    ip_expr *zero = ip_x_number(l->ir, fraction->dtype, 0);
+    ip_expr *is_between = ip_x_cast(l->ir, IMGPAR_I32, ip_x_binary(l->ir, IP_X_LT, zero, fraction));
+    return tap == 1 ? is_between : ip_x_binary(l->ir, IP_X_MUL, is_between, step);
+}
+
+/* Where the taps of a position lie. */
+static taps taps_at(ip_lower *l, const ip_interpolation *kernel, ip_expr *v, const reading *r, ip_expr *at[MOST_TAPS])
+{
+    ip_expr *f = fraction(l, v, ip_float_for(l->in[0]->dtype));
+    taps t = taps_of(l, kernel, f);
+    at[0] = position(l, v, 0);
+    for (int k = 1; k < t.n; k++)
+        at[k] = add(l, at[0], step_to(l, kernel, t.number[k], f, r));
+    return t;
+}
+
+/* At y, x between the pixels around; *least, where it is asked for: the least of these. */
+static ip_expr *between(ip_lower *l, const ip_interpolation *kernel, ip_expr *y, ip_expr *x, int64_t channel,
+                        const reading *r, ip_expr **least)
 {
     imgpar_dtype w = ip_float_for(l->in[0]->dtype);
-    ip_expr *fy = fraction(l, y, w), *fx = fraction(l, x, w), *y0 = position(l, y, 0), *x0 = position(l, x, 0),
-            *v[2][2];
-    ip_expr *y1 = add(l, y0, step_behind(l, fy, r)), *x1 = add(l, x0, step_behind(l, fx, r));
-    for (int j = 0; j < 2; j++)
-        for (int i = 0; i < 2; i++)
-            v[j][i] = number_read(l, w, read_at(l, j ? y1 : y0, i ? x1 : x0, channel, r));
-    return lerp(l, lerp(l, v[0][0], v[1][0], fy), lerp(l, v[0][1], v[1][1], fy), fx);
+    ip_expr *row[MOST_TAPS], *column[MOST_TAPS], *of_rows[MOST_TAPS], *of_columns[MOST_TAPS];
+    const taps rows = taps_at(l, kernel, y, r, row), columns = taps_at(l, kernel, x, r, column);
+    for (int i = 0; i < columns.n; i++) {
+        for (int j = 0; j < rows.n; j++) {
+            of_rows[j] = number_read(l, w, read_at(l, row[j], column[i], channel, r));
+            if (least) *least = i + j ? ip_x_binary(l->ir, IP_X_MIN, *least, of_rows[j]) : of_rows[j];
+        }
+        of_columns[i] = sample(l, &rows, of_rows);
+    }
+    return sample(l, &columns, of_columns);
 }
 
 /* ---- separable positions ----------------------------------------------------------------------- */
@@ -175,72 +224,89 @@ static ip_expr *in_table(ip_lower *l, const int32_t *values, int64_t n, ip_span 
     return ip_table_at(l->ir, table, i);
 }
 
-/* The pass along columns: each is read between two rows. */
-static ip_stage *between_rows(ip_lower *l, const positions *p, const reading *r)
+/* The pass along columns: each is read between rows. */
+static ip_stage *between_rows(ip_lower *l, const ip_interpolation *kernel, const positions *p, const reading *r)
 {
     const ip_stage *a = r->stage;
     const int64_t dims[4] = { a->dims[0] == 1 ? 1 : l->dims[0], l->dims[Y], a->dims[X], a->dims[3] };
-    const bool is_inside = p->span.lo >= 0 && p->span.hi + 1 < a->dims[Y];
+    const bool is_inside = p->span.lo + 1 - kernel->radius >= 0 && p->span.hi + kernel->radius < a->dims[Y];
     const ip_span range =
         is_inside ? (ip_span){ 0, a->dims[Y] - 1 } : (ip_span){ -(int64_t)far_away, (int64_t)far_away };
     imgpar_dtype w = ip_float_for(l->in[0]->dtype);
-    ip_expr *index[4], *v[2];
+    ip_expr *index[4], *v[MOST_TAPS];
     for (int k = 0; k < 4; k++)
         index[k] = ip_x_coord(l->ir, k, dims[k]);
     ip_expr *y = index[Y], *first = in_table(l, p->at, p->n, range, y);
-    for (int j = 0; j < 2; j++) {
-        index[Y] = add(l, first, ip_lower_i32(l, j));
-        v[j] = number_read(l, w, ip_x_load(l->ir, r->stage, index, is_inside ? IP_BORDER_NONE : r->border, NULL));
+    const taps t = taps_of(l, kernel, ip_table_at(l->ir, p->fraction, y));
+    for (int k = 0; k < t.n; k++) {
+        index[Y] = add(l, first, ip_lower_i32(l, k == 0 ? 0 : t.number[k]));
+        v[k] = number_read(l, w, ip_x_load(l->ir, r->stage, index, is_inside ? IP_BORDER_NONE : r->border, NULL));
     }
-    return ip_lower_stage_sized(l, dims, w, lerp(l, v[0], v[1], ip_table_at(l->ir, p->fraction, y)), "vertical pass");
+    return ip_lower_stage_sized(l, dims, w, sample(l, &t, v), "vertical pass");
 }
 
-/* Column j, 0 or 1, of those that an element lies between: inside, by the border rule. */
-static ip_expr *column(ip_lower *l, const positions *p, int j, const reading *r)
+/* The column of a tap, of those that an element lies between: inside, by the border rule. */
+static ip_expr *column(ip_lower *l, const positions *p, int tap, const reading *r)
 {
     const int64_t n = r->stage->dims[X];
     int32_t *inside = ip_ir_alloc(l->ir, (size_t)p->n, sizeof *inside);
     for (int64_t i = 0; inside && i < p->n; i++)
-        inside[i] = (int32_t)ip_border_span(r->border, (ip_span){ p->at[i] + j, p->at[i] + j }, n).lo;
+        inside[i] = (int32_t)ip_border_span(r->border, (ip_span){ p->at[i] + tap, p->at[i] + tap }, n).lo;
     ip_expr *x = ip_x_coord(l->ir, X, l->dims[X]);
     return inside ? in_table(l, inside, p->n, (ip_span){ 0, n - 1 }, x) : x;
 }
 
 /* Both passes; false: they do not fit, or do not pay. */
-static bool read_in_passes(ip_lower *l, ip_expr *y, ip_expr *x, const reading *r, ip_expr *result[2])
+static bool read_in_passes(ip_lower *l, const ip_interpolation *kernel, ip_expr *y, ip_expr *x, const reading *r,
+                           ip_expr *result[2])
 {
     enum { PART = 2 };
     positions rows, columns;
     if (r->border == IMGPAR_BORDER_CONSTANT || ip_is_promise(r->border) || !list_positions(l, y, Y, &rows) ||
         !list_positions(l, x, X, &columns) || columns.span.hi - columns.span.lo + 1 > PART * columns.n)
         return false;
-    reading made = { .stage = between_rows(l, &rows, r), .border = IP_BORDER_NONE };
+    if (l->coverage && kernel->has_negatives) return false; /* the least alpha is asked for */
+    reading made = { .stage = between_rows(l, kernel, &rows, r), .border = IP_BORDER_NONE };
     if (!made.stage) return false;
-    ip_expr *at[2] = { column(l, &columns, 0, r), column(l, &columns, 1, r) };
     ip_expr *own = ip_lower_coord(l, Y), *part = ip_table_at(l->ir, columns.fraction, ip_x_coord(l->ir, X, l->dims[X]));
+    ip_expr *at[MOST_TAPS], *v[MOST_TAPS];
+    const taps t = taps_of(l, kernel, part);
     const int64_t channels[2] = { OWN, r->stage->dims[3] - 1 };
-    for (int k = 0; k < 2; k++)
-        result[k] =
-            lerp(l, read_at(l, own, at[0], channels[k], &made), read_at(l, own, at[1], channels[k], &made), part);
+    for (int k = 0; k < t.n; k++)
+        at[k] = column(l, &columns, k == 0 ? 0 : t.number[k], r);
+    for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < t.n; k++)
+            v[k] = read_at(l, own, at[k], channels[i], &made);
+        result[i] = sample(l, &t, v);
+    }
     return true;
 }
 
 /* ---- the row ------------------------------------------------------------------------------------ */
 
+/* In the own channel, and alpha, where that counts. */
+static void read_at_once(ip_lower *l, const ip_interpolation *kernel, ip_expr *y, ip_expr *x, const reading *r,
+                         ip_expr *result[2])
+{
+    reading of_alpha = *r;
+    ip_expr *least = NULL;
+    result[0] = between(l, kernel, y, x, OWN, r, NULL);
+    if (!l->coverage) return;
+    if (r->cval) of_alpha.cval = ip_lower_argument(l, r->stage->dtype, ip_lower_outside(l).alpha);
+    result[1] = between(l, kernel, y, x, l->in[0]->dims[3] - 1, &of_alpha, kernel->has_negatives ? &least : NULL);
+    if (!least) return;
+    l->coverage->is_opaque = ip_x_binary(l->ir, IP_X_LE, ip_x_number(l->ir, least->dtype, l->coverage->full), least);
+}
+
 ip_stage *ip_stages_at(ip_lower *l)
 {
     ip_expr *y = ip_lower_value(l, 1), *x = ip_lower_value(l, 2), *values[2]; /* of the own channel, and of the last */
+    const ip_interpolation *kernel = ip_interpolation_of((ip_at_filter)ip_param_number(l->node, "filter"));
     reading r = { .stage = ip_coverage_floats(l, false) };
     if (!r.stage || !l->in[1] || !l->in[2]) return NULL;
     r.border = ip_lower_border(l, r.stage->dtype, &r.cval);
-    bool linear = ip_param_number(l->node, "filter") == IP_AT_LINEAR;
-    if (!linear) return ip_lower_map(l, read_at(l, position(l, y, 0.5), position(l, x, 0.5), OWN, &r));
-    if (!read_in_passes(l, y, x, &r, values)) {
-        reading of_alpha = r;
-        if (l->coverage && r.cval) of_alpha.cval = ip_lower_argument(l, r.stage->dtype, ip_lower_outside(l).alpha);
-        values[0] = between(l, y, x, OWN, &r);
-        values[1] = between(l, y, x, l->in[0]->dims[3] - 1, &of_alpha);
-    }
+    if (!kernel) return ip_lower_map(l, read_at(l, position(l, y, 0.5), position(l, x, 0.5), OWN, &r));
+    if (!read_in_passes(l, kernel, y, x, &r, values)) read_at_once(l, kernel, y, x, &r, values);
     if (l->coverage)
         l->coverage->weight = values[1]; /* alpha where the colour is read: channels may have places of their own */
     return ip_lower_map(l, values[0]);

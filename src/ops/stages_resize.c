@@ -9,11 +9,14 @@
  */
 #include "ops/coverage.h"
 #include "ops/infer.h"
+#include "ops/interpolation.h"
 #include "ops/resample.h"
 #include "ops/weighted.h"
 
 #include "base/dtype.h"
 #include "base/integers.h"
+
+#include <math.h>
 
 enum { Y = 1, X = 2 };
 
@@ -22,6 +25,7 @@ enum { Y = 1, X = 2 };
 typedef struct axis_map {
     ip_resampling r;
     int64_t extent, from, unit;
+    const ip_interpolation *kernel; /* of filters that are one beyond linear, else NULL */
 } axis_map;
 
 /* Adds weight at a position, which is moved to the nearest one inside. */
@@ -51,16 +55,57 @@ static void fill_area(axis_map *m, int64_t i)
     }
 }
 
-/* The position (i + 1/2) in/out - 1/2 is ((2 i + 1) n_in - n_out) / (2 n_out), for plain units. */
-static void fill_linear(axis_map *m, int64_t i)
+/* The position (i + 1/2) in/out - 1/2, which is ((2 i + 1) n_in - n_out) / (2 n_out) for plain units: the pixel before
+ * it, and the part behind that. */
+static int64_t position_of(const axis_map *m, int64_t i, double *part)
 {
     int64_t den = 2 * m->r.n_out * m->unit;
     int64_t num = (2 * i + 1) * m->extent + 2 * m->from * m->r.n_out - m->r.n_out * m->unit;
     int64_t at = ip_floor_div(num, den);
-    double f = (double)(num - at * den) / (double)den;
+    *part = (double)(num - at * den) / (double)den;
+    return at;
+}
+
+static void fill_linear(axis_map *m, int64_t i)
+{
+    double f;
+    int64_t at = position_of(m, i, &f);
     m->r.first[i] = first_inside(m, at);
     put(m, i, at, 1 - f);
     put(m, i, at + 1, f);
+}
+
+/* How far a kernel is stretched: not along a side that grows. */
+static double stretch_of(const axis_map *m) { return fmax(1, (double)m->extent / (double)(m->r.n_out * m->unit)); }
+
+/* The radius of a kernel, in whole pixels. */
+static int64_t reach_of(const axis_map *m) { return (int64_t)ceil(m->kernel->radius * stretch_of(m)); }
+
+/* Weights over their sum; the largest makes up for how that was rounded. */
+static void normalise(double *w, int n)
+{
+    double sum = 0, others = 0;
+    int largest = 0;
+    for (int k = 0; k < n; k++) {
+        sum += w[k];
+        if (w[k] > w[largest]) largest = k;
+    }
+    for (int k = 0; k < n; k++) {
+        w[k] /= sum;
+        if (k != largest) others += w[k];
+    }
+    w[largest] = 1 - others;
+}
+
+static void fill_kernel(axis_map *m, int64_t i)
+{
+    double f;
+    const double stretch = stretch_of(m);
+    const int64_t reach = reach_of(m), at = position_of(m, i, &f);
+    m->r.first[i] = first_inside(m, at + 1 - reach);
+    for (int64_t k = 1 - reach; k <= reach; k++)
+        put(m, i, at + k, m->kernel->at((f - (double)k) / stretch));
+    normalise(m->r.weight + i * m->r.taps, m->r.taps);
 }
 
 static void fill_nearest(axis_map *m, int64_t i)
@@ -69,21 +114,30 @@ static void fill_nearest(axis_map *m, int64_t i)
     m->r.weight[i] = 1;
 }
 
+static const ip_interpolation *kernel_of(ip_resize_filter filter)
+{
+    return filter < IP_RESIZE_CUBIC ? NULL
+                                    : ip_interpolation_of((ip_at_filter)(filter - IP_RESIZE_CUBIC + IP_AT_CUBIC));
+}
+
 static bool make_map(axis_map *m, const imgpar_array *input, int axis, int64_t n_in, int64_t n_out,
                      ip_resize_filter filter)
 {
     static void (*const fill[])(axis_map *, int64_t) = {
-        [IP_RESIZE_AREA] = fill_area,
-        [IP_RESIZE_LINEAR] = fill_linear,
-        [IP_RESIZE_NEAREST] = fill_nearest,
+        [IP_RESIZE_AREA] = fill_area,       [IP_RESIZE_LINEAR] = fill_linear,   [IP_RESIZE_NEAREST] = fill_nearest,
+        [IP_RESIZE_CUBIC] = fill_kernel,    [IP_RESIZE_MITCHELL] = fill_kernel, [IP_RESIZE_LANCZOS2] = fill_kernel,
+        [IP_RESIZE_LANCZOS3] = fill_kernel,
     };
     if (filter == IP_RESIZE_AUTO) filter = n_out < n_in ? IP_RESIZE_AREA : IP_RESIZE_LINEAR;
     const ip_shrink *shrink = input->shrink.by && (axis == Y || axis == X) ? &input->shrink : NULL;
     int64_t unit = shrink ? shrink->by : 1, extent = shrink ? shrink->full[axis - Y] : n_in;
+    *m = (axis_map){ .extent = extent, .from = shrink ? shrink->before[axis - Y] : 0, .unit = unit };
+    m->r.n_out = n_out;
+    m->kernel = kernel_of(filter);
     int64_t taps = filter == IP_RESIZE_NEAREST  ? 1
                    : filter == IP_RESIZE_LINEAR ? 2
+                   : m->kernel                  ? 2 * reach_of(m)
                                                 : (extent + n_out * unit - 1) / (n_out * unit) + 1;
-    *m = (axis_map){ .extent = extent, .from = shrink ? shrink->before[axis - Y] : 0, .unit = unit };
     if (!ip_resampling_new(&m->r, n_in, n_out, (int)(taps < n_in ? taps : n_in))) return false;
     for (int64_t i = 0; i < n_out; i++)
         fill[filter](m, i);
@@ -142,10 +196,12 @@ static ip_stage *mean_of_blocks(ip_lower *l, ip_stage *in, const ip_resampling *
 
 enum { WEIGHT_BITS = 14, KEPT_BITS = 7 };
 
+static ip_resize_filter filter_of(const ip_lower *l) { return (ip_resize_filter)ip_param_number(l->node, "filter"); }
+
 static bool grows_bytes(const ip_lower *l, const ip_resampling *y, const ip_resampling *x)
 {
-    return l->in[0]->dtype == IMGPAR_U8 && l->node->type.dtype == IMGPAR_U8 && y->taps <= 2 && x->taps <= 2 &&
-           y->n_out >= y->n_in && x->n_out >= x->n_in;
+    return !kernel_of(filter_of(l)) && l->in[0]->dtype == IMGPAR_U8 && l->node->type.dtype == IMGPAR_U8 &&
+           y->taps <= 2 && x->taps <= 2 && y->n_out >= y->n_in && x->n_out >= x->n_in;
 }
 
 static ip_expr *whole_pass(ip_lower *l, ip_stage *in, int axis, const int64_t dims[4], ip_resampling *r, int shift,
@@ -168,14 +224,47 @@ static ip_stage *weighted_bytes(ip_lower *l, ip_resampling *y, ip_resampling *x)
     return ip_lower_map(l, whole_pass(l, made, Y, l->dims, y, WEIGHT_BITS + KEPT_BITS, IMGPAR_U8));
 }
 
+/* A pixel of a stage of one channel, and such a stage of the least that a pass reads. */
+static ip_expr *pixel(ip_lower *l, ip_stage *in, int64_t channel)
+{
+    ip_expr *const index[4] = { ip_lower_coord(l, 0), ip_x_coord(l->ir, Y, in->dims[Y]),
+                                ip_x_coord(l->ir, X, in->dims[X]), ip_lower_i32(l, channel) };
+    return ip_x_load(l->ir, in, index, IP_BORDER_NONE, NULL);
+}
+
+static ip_stage *least_of(ip_lower *l, ip_stage *in, int axis, const ip_resampling *r)
+{
+    int64_t dims[4] = { in->dims[0], in->dims[Y], in->dims[X], 1 };
+    dims[axis] = l->dims[axis];
+    ip_expr *least = ip_resampled_least(l, in, axis, dims, r);
+    return ip_lower_stage_sized(l, dims, least->dtype, least, "least alpha");
+}
+
+/* Notes where all alpha that a pass, or two, read is opaque: weights may be negative. Those that are 0 count, too. */
+static void note_opaque(ip_lower *l, int first, const ip_resampling *before, const ip_resampling *behind)
+{
+    ip_stage *in = l->in[0];
+    const int64_t dims[4] = { in->dims[0], in->dims[Y], in->dims[X], 1 };
+    ip_expr *alpha = pixel(l, in, in->dims[3] - 1);
+    ip_stage *least = least_of(l, ip_lower_stage_sized(l, dims, alpha->dtype, alpha, "alpha"), first, before);
+    if (behind) least = least_of(l, least, first == X ? Y : X, behind);
+    ip_expr *full = ip_x_number(l->ir, least->dtype, l->coverage->full);
+    l->coverage->is_opaque = ip_x_binary(l->ir, IP_X_LE, full, pixel(l, least, 0));
+}
+
 /* The pass of an axis that gets longer comes last: it is fewer elements to make, and columns, which are the dearer
  * ones, most of all. */
 static ip_stage *weighted(ip_lower *l, ip_stage *in, const ip_resampling *y, const ip_resampling *x)
 {
     imgpar_dtype f = ip_float_for(in->dtype);
-    if (y->n_in == y->n_out) return ip_lower_map(l, ip_resampled(l, in, X, l->dims, f, x));
-    if (x->n_in == x->n_out) return ip_lower_map(l, ip_resampled(l, in, Y, l->dims, f, y));
+    const bool counts_alpha = l->coverage && kernel_of(filter_of(l));
+    if (y->n_in == y->n_out || x->n_in == x->n_out) {
+        const int only = y->n_in == y->n_out ? X : Y;
+        if (counts_alpha) note_opaque(l, only, only == X ? x : y, NULL);
+        return ip_lower_map(l, ip_resampled(l, in, only, l->dims, f, only == X ? x : y));
+    }
     int first = y->n_out > y->n_in ? X : Y, last = first == X ? Y : X;
+    if (counts_alpha) note_opaque(l, first, first == X ? x : y, first == X ? y : x);
     int64_t between[4] = { in->dims[0], in->dims[Y], in->dims[X], in->dims[3] };
     between[first] = l->dims[first];
     ip_expr *half = ip_resampled(l, in, first, between, f, first == X ? x : y);
