@@ -186,6 +186,16 @@ static void find_demands(ip_plan *plan)
     }
 }
 
+/* For whoever divides the work of a launch. */
+static void count_operations(ip_plan *plan)
+{
+    for (int i = 0; i < plan->n_kernels; i++)
+        for (int p = 0; p < plan->kernels[i].n_placed; p++) {
+            ip_placed *placed = &plan->kernels[i].placed[p];
+            placed->operations = ip_x_cost(plan->ir, placed->stage->body);
+        }
+}
+
 imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile_options *options, ip_plan **out,
                          ip_error *err)
 {
@@ -207,6 +217,7 @@ imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile
         return st;
     }
     find_demands(plan);
+    count_operations(plan);
     *out = plan;
     return IMGPAR_OK;
 }

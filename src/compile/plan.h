@@ -124,11 +124,12 @@ typedef struct ip_placed {
     int n_running;
     /* rows: how a row is made, where that of its mask is such; IP_MASK_MIXED: or it has none */
     const ip_segment *row_of[IP_N_MASK_STATES];
-    bool is_streamed;  /* rows: it may be written past the caches: emit_stream.c, Note [Streaming] */
-    int block_columns; /* rows: of a row that are made together; 0: the row is made whole */
-    int last_reader;   /* place in the kernel of the last stage that reads it; -1: none does */
-    int offset, pitch; /* tile: first byte in the group's local memory, elements a row */
-    int copies;        /* histogram in tiles: tables that a work-group counts in */
+    bool is_streamed;   /* rows: it may be written past the caches: emit_stream.c, Note [Streaming] */
+    int block_columns;  /* rows: of a row that are made together; 0: the row is made whole */
+    int last_reader;    /* place in the kernel of the last stage that reads it; -1: none does */
+    int offset, pitch;  /* tile: first byte in the group's local memory, elements a row */
+    int copies;         /* histogram in tiles: tables that a work-group counts in */
+    int64_t operations; /* of an element of its body, about; told when all passes have run */
 } ip_placed;
 
 /* Rows that a work-item of the rows schedule keeps in scratch memory, of as many columns as its panel has, which the

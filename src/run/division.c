@@ -35,7 +35,7 @@ int64_t ip_operations_per_row(const ip_launching *l, int64_t columns)
 {
     int64_t n = 1;
     for (int i = 0; i < l->kernel->n_placed; i++)
-        n += (1 + ip_x_cost(l->plan->ir, l->kernel->placed[i].stage->body)) * rows_a_row(l, &l->kernel->placed[i]);
+        n += (1 + l->kernel->placed[i].operations) * rows_a_row(l, &l->kernel->placed[i]);
     return n * columns * l->kernel->domain[3] *
            ip_clamp(l->region->z1 - l->region->z0, 1, l->kernel->planes_at_once > 0 ? l->kernel->planes_at_once : 1);
 }

@@ -82,11 +82,13 @@ static void give_pocl_a_folder(void)
     setenv("POCL_CACHE_DIR", path, 1);
 }
 
-/* Whether the folder that PoCL is told has no room. */
-static bool is_told_a_full_one(void)
+/* Whether the folder that PoCL is told has no room, or is a file: PoCL has a device then, but builds nothing. */
+static bool is_told_an_unusable_one(void)
 {
     const char *folder = ip_env("POCL_CACHE_DIR");
-    return folder && access(folder, W_OK | X_OK) == 0 && is_full(folder);
+    struct stat s;
+    if (!folder || stat(folder, &s) != 0) return false;
+    return !S_ISDIR(s.st_mode) || (access(folder, W_OK | X_OK) == 0 && is_full(folder));
 }
 
 /* ---- where PoCL's threads run ------------------------------------------------------------------ */
@@ -160,7 +162,7 @@ static atomic_uint process_of_drivers;
 static void prepare(void)
 {
     atomic_store(&process_of_drivers, ip_process_number());
-    if (ip_env("POCL_CACHE_DIR") ? is_told_a_full_one() : !pocl_has_a_folder()) give_pocl_a_folder();
+    if (ip_env("POCL_CACHE_DIR") ? is_told_an_unusable_one() : !pocl_has_a_folder()) give_pocl_a_folder();
     pin_threads_of_pocl();
     keep_pocl_general();
 

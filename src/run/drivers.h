@@ -9,7 +9,7 @@
  * Prepares the process's environment for OpenCL drivers; call before the first OpenCL call. Sets variables that are not
  * set only, but for the first of them:
  *  - POCL_CACHE_DIR, where PoCL's own choice (XDG_CACHE_HOME, HOME/.cache) cannot be written, or the disk of that or of
- *    what it is set to is full;
+ *    what it is set to is full, or it is set to a file;
  *  - HWLOC_SYNTHETIC, where there is no /sys to count processors in;
  *  - POCL_AFFINITY=1, where the process has one thread so far and may run on all processors;
  *  - POCL_WORK_GROUP_SPECIALIZATION=0, where the process has one thread so far.

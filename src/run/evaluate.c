@@ -65,10 +65,23 @@ ip_region ip_evaluation_region(const evaluation *e, const ip_kernel *k)
     return ip_bounds_region(&bounds, k);
 }
 
+static bool was_inferred(const evaluation *e)
+{
+    bool is_same = e->inferred.is_there && e->inferred.from == e->from && e->inferred.to == e->to;
+    for (int k = 0; is_same && k < e->plan->n_outputs; k++)
+        is_same = ip_box_is_same(&e->inferred.wanted[k], &e->wanted[k]);
+    return is_same;
+}
+
 void ip_evaluation_infer(evaluation *e)
 {
+    if (was_inferred(e)) return;
     const ip_bounds bounds = bounds_of(e);
     ip_bounds_infer(&bounds);
+    memcpy(e->inferred.wanted, e->wanted, (size_t)e->plan->n_outputs * sizeof *e->wanted);
+    e->inferred.from = e->from;
+    e->inferred.to = e->to;
+    e->inferred.is_there = !e->plan->ir->failed;
 }
 
 /* ---- memory ------------------------------------------------------------------------------ */
@@ -363,8 +376,9 @@ static imgpar_status evaluation_init(evaluation *e, ip_error *err)
     e->is_needed = ip_zalloc(n * sizeof *e->is_needed);
     e->last_reader = ip_zalloc(n * sizeof *e->last_reader);
     e->wanted = ip_zalloc(((size_t)e->plan->n_outputs + 1) * sizeof *e->wanted);
+    e->inferred.wanted = ip_zalloc(((size_t)e->plan->n_outputs + 1) * sizeof *e->inferred.wanted);
     if (!e->source_values || !e->windows || !e->bindings || !e->programs || !e->needed || !e->is_needed ||
-        !e->last_reader || !e->wanted)
+        !e->last_reader || !e->wanted || !e->inferred.wanted)
         return ip_fail_memory(err, "evaluating");
     e->runner.programs = e->programs;
     find_last_readers(e);
@@ -387,6 +401,7 @@ void ip_evaluation_free(evaluation *e)
     ip_free(e->is_needed);
     ip_free(e->last_reader);
     ip_free(e->wanted);
+    ip_free(e->inferred.wanted);
     ip_plan_free(e->plan);
     ip_free(e);
 }

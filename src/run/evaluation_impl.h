@@ -21,9 +21,15 @@ struct ip_evaluation {
     ip_program **programs;      /* by kernel; NULL: not launched yet */
     ip_region *needed;          /* by stage id */
     bool *is_needed;
-    int *last_reader;   /* by stage id: the last kernel that reads it; n_kernels: a result */
-    ip_region *wanted;  /* by output: what is asked for of it */
-    double from, to;    /* the same as fractions; folds that are asked for see so much of what they fold */
+    int *last_reader;  /* by stage id: the last kernel that reads it; n_kernels: a result */
+    ip_region *wanted; /* by output: what is asked for of it */
+    double from, to;   /* the same as fractions; folds that are asked for see so much of what they fold */
+    /* wanted, from and to that needed was inferred from, so that a plan that runs again infers nothing */
+    struct {
+        ip_region *wanted; /* by output */
+        double from, to;
+        bool is_there;
+    } inferred;
     void *const *hosts; /* by output: host memory for all of it, where what is wanted goes; NULL: anywhere */
     size_t host_first;  /* byte of the results that hosts begin with */
     void *dst;          /* of the one result, as hosts */

@@ -23,13 +23,14 @@
 
 #include <string.h>
 
-enum { MOST_NODES = 1024, N_SLOTS = 4096 };
+/* Slots are four times as many as nodes; few are cleared for what has few. */
+enum { FEW_NODES = 64, MOST_NODES = 1024, N_SLOTS = 4 * MOST_NODES };
 
 /* The nodes below the arrays of a request, inputs first; numbers are places in that order. */
 typedef struct listing {
     imgpar_array *nodes[MOST_NODES];
-    int n, depth;
-    bool fits;
+    int n, most, depth;
+    bool fits, is_full; /* it would fit if most were more */
     uint64_t hash;
     struct {
         const imgpar_array *node;
@@ -57,11 +58,12 @@ static bool is_leaf(const imgpar_array *a) { return !a->op->lower; }
 static int *slot_of(listing *l, const imgpar_array *node, bool *is_new)
 {
     size_t k = ((uintptr_t)node >> 4) * 0x9E3779B97F4A7C15ull >> 20;
-    while (l->slots[k % N_SLOTS].node && l->slots[k % N_SLOTS].node != node)
+    const size_t n_slots = 4 * (size_t)l->most;
+    while (l->slots[k % n_slots].node && l->slots[k % n_slots].node != node)
         k++;
-    *is_new = !l->slots[k % N_SLOTS].node;
-    l->slots[k % N_SLOTS].node = node;
-    return &l->slots[k % N_SLOTS].number;
+    *is_new = !l->slots[k % n_slots].node;
+    l->slots[k % n_slots].node = node;
+    return &l->slots[k % n_slots].number;
 }
 
 static int number_of(listing *l, const imgpar_array *node)
@@ -99,26 +101,37 @@ static void list(listing *l, imgpar_array *node)
     int *number = slot_of(l, node, &is_new);
     if (!is_new || !l->fits) return;
     *number = -1;
-    l->fits = ++l->depth < MOST_NODES && may_be_planned_once(node);
+    l->is_full = ++l->depth >= l->most;
+    l->fits = !l->is_full && may_be_planned_once(node);
     for (int k = 0; l->fits && k < node->n_inputs; k++)
         list(l, node->inputs[k]);
     l->depth--;
-    l->fits = l->fits && l->n < MOST_NODES;
+    l->is_full = l->is_full || l->n >= l->most;
+    l->fits = l->fits && !l->is_full;
     if (!l->fits) return;
     l->hash = ip_hash_u64(l->hash, hash_of(l, node));
     *number = l->n;
     l->nodes[l->n++] = node;
 }
 
-static bool list_all(listing *l, const ip_request *q)
+static bool list_up_to(int most, listing *l, const ip_request *q)
 {
-    memset(l, 0, sizeof *l);
+    l->n = l->depth = 0;
+    l->most = most;
     l->fits = true;
+    l->is_full = false;
+    l->hash = 0;
+    memset(l->slots, 0, 4 * (size_t)most * sizeof *l->slots);
     for (size_t k = 0; k < q->n && l->fits; k++) {
         list(l, q->arrays[k]);
         if (l->fits) l->hash = ip_hash_u64(l->hash, (uint64_t)number_of(l, q->arrays[k]));
     }
     return l->fits && l->n > 1;
+}
+
+static bool list_all(listing *l, const ip_request *q)
+{
+    return list_up_to(FEW_NODES, l, q) || (l->is_full && list_up_to(MOST_NODES, l, q));
 }
 
 /* ---- comparing ------------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
  *     clock.c      how long a run takes
  *     measure.c    one workload: checks, then times everybody in turn
  *     report.c     the table, JSON
+ *     calls.c      what a call takes beyond its kernels, for small pictures
  *     memory.c     peak memory of one run in a process of its own
  *
  * The program sees the public interface of libimgpar and nothing else. A contender is a function that
@@ -192,6 +193,9 @@ const char *bench_fftw_version(void);
 const char *bench_openblas_version(void);
 const char *bench_gsl_version(void);
 bool bench_copy(bench_task *task); /* task->in[0] by two threads */
+/* What OpenCL takes, beyond the kernel itself, to launch one that reads and writes so many bytes and to wait for it; 0:
+ * there is none. */
+double bench_launch_us(size_t bytes);
 
 #define BENCH_THREADS 2
 /* Calls part(of, first, end) for two halves of 0..n, each in a thread. */
@@ -303,6 +307,12 @@ void bench_measure(bench_ours *fused, bench_ours *unfused, bench_ours *ref, cons
 int64_t bench_memory(const bench_options *options, const bench_row *row, int contender, int64_t *device_bytes);
 /* The other end, in the process of its own: prints the numbers. Returns the exit status. */
 int bench_memory_child(const bench_options *options, const bench_row *row, int contender);
+
+/* ---- calls ---- */
+
+/* The table of calls: small pictures, by text and by a pipeline that is parsed once, beside OpenCV. Returns the exit
+ * status. */
+int bench_calls(const bench_options *options, char **patterns, int n_patterns);
 
 /* ---- reports ---- */
 

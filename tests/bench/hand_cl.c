@@ -243,3 +243,50 @@ bench_run bench_hand_cl(const bench_row *row)
                                                              : NULL;
     return run && set_up() ? run : NULL;
 }
+
+/* One launch of maps over n floats of in, and what it took beyond the time that the device says. */
+static cl_int launch_maps(cl_command_queue queue, cl_kernel k, cl_int n, double *beyond_us)
+{
+    const size_t n_items = 8;
+    const cl_int each = (n + (cl_int)n_items - 1) / (cl_int)n_items;
+    cl_ulong from = 0, to = 0;
+    cl_event event = NULL;
+    bench_clock clock;
+    bench_clock_start(&clock, false);
+    cl_int e = clSetKernelArg(k, 2, sizeof n, &n);
+    if (!e) e = clSetKernelArg(k, 3, sizeof each, &each);
+    if (!e) e = clEnqueueNDRangeKernel(queue, k, 1, NULL, &n_items, &(size_t){ 1 }, 0, NULL, &event);
+    if (!e) e = clFinish(queue);
+    const double us = 1e3 * bench_clock_ms(&clock);
+    if (!e) e = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof from, &from, NULL);
+    if (!e) e = clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, sizeof to, &to, NULL);
+    if (event) clReleaseEvent(event);
+    *beyond_us = us - (double)(to - from) / 1e3;
+    return e;
+}
+
+double bench_launch_us(size_t bytes)
+{
+    enum { TURNS = 1000 };
+    const cl_int n = (cl_int)(bytes / sizeof(float));
+    cl_device_id device = find_device();
+    double best = -1;
+    cl_int e;
+    if (!set_up()) return 0;
+    cl_command_queue queue = clCreateCommandQueue(cl.context, device, CL_QUEUE_PROFILING_ENABLE, &e);
+    cl_mem in = e ? NULL : clCreateBuffer(cl.context, CL_MEM_READ_WRITE, bytes, NULL, &e);
+    cl_mem out = e ? NULL : clCreateBuffer(cl.context, CL_MEM_READ_WRITE, bytes, NULL, &e);
+    cl_kernel k = e ? NULL : clCreateKernel(cl.program, "maps", &e);
+    if (!e) e = clEnqueueFillBuffer(queue, in, &(float){ 0.5f }, sizeof(float), 0, bytes, 0, NULL, NULL);
+    if (!e) e = clSetKernelArg(k, 0, sizeof in, &in);
+    if (!e) e = clSetKernelArg(k, 1, sizeof out, &out);
+    for (int turn = 0; !e && turn < TURNS; turn++) {
+        double us;
+        e = launch_maps(queue, k, n, &us);
+        if (best < 0 || us < best) best = us;
+    }
+    if (k) clReleaseKernel(k);
+    drop(&in), drop(&out);
+    if (queue) clReleaseCommandQueue(queue);
+    return e || best < 0 ? 0 : best;
+}

@@ -8,6 +8,7 @@
  *     make bench-json                     for machines
  *     tests/bench/bench --cpu             by CPU time, for a machine that others use too (clock.c)
  *     tests/bench/bench --kernels         what the device says its kernels took, beside a copy within its memory
+ *     tests/bench/bench --calls           what calls take beyond their kernels, for small pictures (calls.c)
  *
  * Exit status: 1 if an answer is wrong, 2 for a bad command line, else 0; bars that are not met are only said.
  */
@@ -37,8 +38,8 @@ static int list(void)
 
 static int usage(void)
 {
-    fprintf(stderr,
-            "usage: bench [--json] [--cpu|--kernels] [--list] [--repetitions N] [--device SELECTOR] [PATTERN ...]\n");
+    fprintf(stderr, "usage: bench [--json] [--cpu|--kernels|--calls] [--list] [--repetitions N] [--device SELECTOR] "
+                    "[PATTERN ...]\n");
     return 2;
 }
 
@@ -74,6 +75,7 @@ static int memory_of(const bench_options *options, const char *contender, const 
 int main(int argc, char **argv)
 {
     bench_options o = { .repetitions = 9 };
+    bool counts_calls = false;
     const char *contender = NULL; /* of --memory-of, which the program gives itself */
     int i = 1;
     for (; i < argc && !strncmp(argv[i], "--", 2); i++) {
@@ -84,6 +86,8 @@ int main(int argc, char **argv)
             o.by = BENCH_BY_CPU;
         else if (!strcmp(argv[i], "--kernels"))
             o.by = BENCH_BY_KERNELS;
+        else if (!strcmp(argv[i], "--calls"))
+            counts_calls = true;
         else if (!strcmp(argv[i], "--list"))
             return list();
         else if (!strcmp(argv[i], "--repetitions") && value && atoi(value) > 0 && atoi(value) <= 1000)
@@ -104,5 +108,5 @@ int main(int argc, char **argv)
      * theirs already. */
     setenv("POCL_AFFINITY", "1", 0);
     if (contender) return i + 1 == argc ? memory_of(&o, contender, argv[i]) : usage();
-    return measure_all(&o, argv + i, argc - i);
+    return counts_calls ? bench_calls(&o, argv + i, argc - i) : measure_all(&o, argv + i, argc - i);
 }
