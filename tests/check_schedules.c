@@ -501,6 +501,8 @@ static const shape shapes[] = {
     { "mode_filter(cast($1 / 40, u8), 5)", IMGPAR_U8, 3, 61, 37, 0 },
     { "mode_filter(round($1 / 40), 3)", IMGPAR_F32, 2, 61, 37, 0 },
     { "mode_filter(cast($1 / 400, u16), 9, shape=disc)", IMGPAR_U16, 1, 61, 37, 0 },
+    /* votes of edges, more radii than are counted together, and their peaks; what lies around these */
+    { "hough_circles($1, 2, 70, 4, 3, 5, 60, 120)", IMGPAR_U8, 1, 61, 37, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

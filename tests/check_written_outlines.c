@@ -335,6 +335,150 @@ START_TEST(circles_are_found) /* _i: channels */
 }
 END_TEST
 
+/* Of each edge's votes a count, vote by vote; peaks and radii looked for place by place. */
+enum { MOST_CIRCLES = 6, MOST_PLACES = 6000, MOST_RADII = 200 };
+static const struct voters {
+    imgpar_dtype dtype;
+    int h, w, least, largest, threshold, apart;
+} voters[] = {
+    { IMGPAR_U8, 1, 1, 1, 3, 1, 3 },       { IMGPAR_U8, 1, 61, 1, 9, 1, 5 },     { IMGPAR_F32, 70, 1, 2, 9, 1, 9 },
+    { IMGPAR_U8, 61, 83, 3, 20, 2, 9 },    { IMGPAR_U16, 47, 131, 5, 20, 2, 3 }, { IMGPAR_F64, 64, 64, 7, 199, 1, 31 },
+    { IMGPAR_F32, 90, 40, 1, 64, 3, 255 },
+};
+
+typedef struct ballot {
+    int h, w, votes[MOST_PLACES];
+    real mask[MOST_PLACES], u[MOST_PLACES], v[MOST_PLACES];
+} ballot;
+
+static void read_as(const char *text, imgpar_array *in, real *to, int n)
+{
+    static double numbers[MOST_PLACES];
+    imgpar_array *a = imgpar_apply(written_context, text, &in, 1);
+    ck_assert_msg(imgpar_array_read(a, numbers, sizeof *numbers * (size_t)n) == IMGPAR_OK, "%s",
+                  imgpar_array_message(a));
+    for (int k = 0; k < n; k++)
+        to[k] = numbers[k];
+    imgpar_array_release(a);
+}
+
+static void vote(ballot *b, const struct voters *t)
+{
+    for (int k = 0; k < b->h * b->w; k++) {
+        const real d = hypotl(b->u[k], b->v[k]);
+        for (int r = t->least; b->mask[k] != 0 && d > 0 && r <= t->largest; r++)
+            for (int side = -1; side < 2; side += 2) {
+                const real x = k % b->w + side * roundl(r * b->u[k] / d), y = k / b->w + side * roundl(r * b->v[k] / d);
+                if (x >= 0 && x < b->w && y >= 0 && y < b->h) b->votes[(int)y * b->w + (int)x]++;
+            }
+    }
+}
+
+/* Whether place k is a peak. */
+static bool leads(const ballot *b, int k, int half)
+{
+    bool is_first = true;
+    for (int j = 0; j < b->h * b->w; j++)
+        if (abs(j / b->w - k / b->w) <= half && abs(j % b->w - k % b->w) <= half &&
+            (b->votes[j] > b->votes[k] || (b->votes[j] == b->votes[k] && j < k)))
+            is_first = false;
+    return is_first;
+}
+
+static int radius_of(const ballot *b, const struct voters *t, int place)
+{
+    int counts[MOST_RADII] = { 0 }, best = t->least;
+    for (int j = 0; j < b->h * b->w; j++) {
+        const int r = (int)roundl(hypotl(j / b->w - place / b->w, j % b->w - place % b->w));
+        if (b->mask[j] != 0 && r >= t->least && r <= t->largest) counts[r]++;
+    }
+    for (int r = t->least; r <= t->largest; r++)
+        if ((float)counts[r] / (float)r > (float)counts[best] / (float)best) best = r;
+    return best;
+}
+
+/* The next row, which becomes no peak any more. */
+static void take_circle(ballot *b, bool *is_taken, const struct voters *t, int row[4])
+{
+    int best = -1;
+    for (int k = 0; k < b->h * b->w; k++)
+        if (!is_taken[k] && b->votes[k] >= t->threshold && (best < 0 || b->votes[k] > b->votes[best]) &&
+            leads(b, k, t->apart / 2))
+            best = k;
+    if (best < 0) return;
+    is_taken[best] = true;
+    row[0] = best % b->w;
+    row[1] = best / b->w;
+    row[2] = radius_of(b, t, best);
+    row[3] = b->votes[best];
+}
+
+static imgpar_array *rings(const struct voters *t)
+{
+    picture p = picture_new(t->dtype, t->h, t->w, 1);
+    for (int k = 0; k < t->h * t->w; k++) {
+        const int x = k % t->w, y = k / t->w;
+        const real d = hypotl(x - t->w / 3, y - t->h / 2), e = hypotl(x - t->w + 9, y - t->h / 3);
+        p.v[k] = (d > 9 && d < 16 ? 180 : 20) + (e < 7 ? 40 : 0) + (x * 7 + y * 13) % 11;
+    }
+    imgpar_array *a = picture_array(written_context, &p);
+    picture_free(&p);
+    return a;
+}
+
+START_TEST(circles_have_the_votes_of_edges)
+{
+    static ballot b;
+    static bool is_taken[MOST_PLACES];
+    const struct voters *t = &voters[_i];
+    char text[120];
+    int want[MOST_CIRCLES][4] = { { 0 } }, got[MOST_CIRCLES][4];
+    imgpar_array *in = rings(t);
+    b = (ballot){ .h = t->h, .w = t->w };
+    memset(is_taken, 0, sizeof is_taken);
+    read_as("cast(canny($1, 40, 90), f64)", in, b.mask, t->h * t->w);
+    read_as("cast(sobel($1, axis=\"x\"), f64)", in, b.u, t->h * t->w);
+    read_as("cast(sobel($1, axis=\"y\"), f64)", in, b.v, t->h * t->w);
+    vote(&b, t);
+    for (int k = 0; k < MOST_CIRCLES; k++)
+        take_circle(&b, is_taken, t, want[k]);
+    ck_assert(t->h < 40 || t->w < 40 || want[0][3] > 0);
+    snprintf(text, sizeof text, "hough_circles($1, %d, %d, %d, %d, %d, 40, 90)", t->least, t->largest, MOST_CIRCLES,
+             t->threshold, t->apart);
+    for (int way = 0; way < 2; way++) {
+        ck_assert_int_eq(imgpar_context_set(written_context, "schedule", way ? "ref" : "auto"), IMGPAR_OK);
+        imgpar_array *a = imgpar_apply(written_context, text, &in, 1);
+        ck_assert_msg(imgpar_array_read(a, got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(a));
+        for (int k = 0; k < MOST_CIRCLES; k++)
+            for (int j = 0; j < 4; j++)
+                ck_assert_msg(got[k][j] == want[k][j], "%s: circle %d is %d %d %d %d, not %d %d %d %d", text, k,
+                              got[k][0], got[k][1], got[k][2], got[k][3], want[k][0], want[k][1], want[k][2],
+                              want[k][3]);
+        imgpar_array_release(a);
+    }
+    imgpar_array_release(in);
+}
+END_TEST
+
+/* Derivatives whose squares f32 does not hold have a direction, too: a disc has as many votes at any scale. */
+START_TEST(circles_of_any_level)
+{
+    static const char disc[] = "make(61, 61, cast(200 * clamp(12.5 - sqrt((x - 30.5) ** 2 + (y - 30.5) ** 2), 0, 1), "
+                               "f64)) * 2.0 ** %d";
+    for (int k = -80; k <= 80; k += 160) {
+        char text[300];
+        int n = snprintf(text, sizeof text, disc, k);
+        snprintf(text + n, sizeof text - (size_t)n,
+                 "\nhough_circles(a, 6, 20, 1, 10, low=100 * 2.0 ** %d, high=200 * "
+                 "2.0 ** %d)",
+                 k, k);
+        char program[310];
+        snprintf(program, sizeof program, "a = %s", text);
+        written_prints(program, "[30 30 12 47]");
+    }
+}
+END_TEST
+
 /* ---- contours ---------------------------------------------------------------------------------------------------- */
 
 enum { MOST_ROWS = 2000, MOST_SEGMENTS = 2000 };
@@ -562,6 +706,8 @@ int main(void)
     tcase_add_loop_test(tc, hulls_of_masks, 0, 5);
     tcase_add_loop_test(tc, moments_of_levels, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, circles_are_found, 0, 2);
+    tcase_add_loop_test(tc, circles_have_the_votes_of_edges, 0, (int)(sizeof voters / sizeof *voters));
+    tcase_add_test(tc, circles_of_any_level);
     tcase_add_loop_test(tc, contours_of_a_level, 0, 4);
     tcase_add_loop_test(tc, small_arrays, 0, (int)(sizeof small / sizeof *small));
     tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Masks and their regions: what the lowering of distances, labels, measures of regions, lines and
- * reconstruction (stages_distance.c, stages_labels.c, stages_regions.c, stages_hough.c, stages_reconstruct.c) shares
- * with what they mean on the host (reference_*.c of the same names). */
+ * reconstruction (stages_distance.c, stages_labels.c, stages_regions.c, stages_hough.c, stages_circles.c,
+ * stages_reconstruct.c) shares with what they mean on the host (reference_*.c of the same names). */
 #ifndef IP_OPS_REGIONS_H
 #define IP_OPS_REGIONS_H
 
@@ -56,6 +56,27 @@ enum { IP_HOUGH_HEIGHT, IP_HOUGH_WIDTH, IP_HOUGH_ANGLES, IP_HOUGH_DISTANCES };
 
 imgpar_status ip_hough_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
                                void *user);
+
+/* The same of votes for centres of circles, of a stage [1, height, width, 1] and two derivatives of the same size, i16
+ * or f32: of each square of ip_circles_side() by as many, row by row, votes * pixels + pixels - 1 - place of its place
+ * with the most votes, the first of several, where they are threshold at least and no place less than apart / 2 away
+ * along x and y has more, or as many and stands before it; else -1. */
+enum {
+    IP_CIRCLES_HEIGHT,
+    IP_CIRCLES_WIDTH,
+    IP_CIRCLES_LEAST,
+    IP_CIRCLES_LARGEST,
+    IP_CIRCLES_THRESHOLD,
+    IP_CIRCLES_APART,
+    IP_CIRCLES_CENTRES = IP_CIRCLES_THRESHOLD /* of counts of radii: how many places, of a stage of i32; none below 0 */
+};
+/* No two places of such a square are both the first of those around them. */
+static inline int64_t ip_circles_side(int64_t apart) { return apart / 2 + 1; }
+
+imgpar_status ip_circles_compute_centres(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
+                                         void *user);
+imgpar_status ip_circles_compute_radii(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
+                                       void *user);
 
 /* The same of a reconstruction, or of steps. WHAT: an ip_reconstruct. */
 enum { IP_RECONSTRUCT_CONNECTIVITY, IP_RECONSTRUCT_WHAT };

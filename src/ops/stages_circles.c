@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* Parts of hough_circles: opaque stages of the peaks of the votes for centres, and of how many edges lie at each radius
+ * around them (shaders/circles.cl). */
+#include "ops/infer.h"
+#include "ops/regions.h"
+#include "ops/view.h"
+
+#include "base/integers.h"
+
+/* Rows of a band for each radius at least: edges near a band's ends vote for both, and each vote is looked at. Others
+ * as shaders/circles.cl has them. */
+enum { BAND_RADII = 2, RADII_AT_ONCE = 64, GPU_GROUP = 64, BLOCK_ROWS = 16, BLOCK_COLUMNS = 64 };
+
+static const int counted[] = { IP_BUFFER_INPUT, IP_BUFFER_INPUT + 1, IP_BUFFER_INPUT + 2, IP_BUFFER_SCRATCH };
+static const int cleared[] = { IP_BUFFER_SCRATCH }, ranked[] = { IP_BUFFER_SCRATCH, IP_BUFFER_RESULT };
+static const int emptied[] = { IP_BUFFER_RESULT };
+static const int around[] = { IP_BUFFER_INPUT, IP_BUFFER_INPUT + 1, IP_BUFFER_RESULT };
+
+static void set(ip_opaque_launch *out, const char *kernel, const int *buffers, int n)
+{
+    out->kernel = kernel;
+    out->n_buffers = n;
+    for (int k = 0; k < n; k++)
+        out->buffers[k] = buffers[k];
+}
+
+/* P[1] to P[4], and what a kernel has of its own. */
+static void set_params(ip_opaque_launch *out, const int64_t *s, int64_t radius, int64_t radii, const int64_t own[3])
+{
+    const int params[] = { 0,
+                           (int)s[IP_CIRCLES_HEIGHT],
+                           (int)s[IP_CIRCLES_WIDTH],
+                           (int)radius,
+                           (int)radii,
+                           (int)own[0],
+                           (int)own[1],
+                           (int)own[2] };
+    ip_opaque_set_params(out, params, sizeof params / sizeof *params);
+}
+
+static int64_t radii_of(const int64_t *s) { return s[IP_CIRCLES_LARGEST] - s[IP_CIRCLES_LEAST] + 1; }
+
+/* ---- centres ---------------------------------------------------------------------------------------------------- */
+
+static void scratch(const ip_opaque_call *call, uint64_t bytes[IP_OPAQUE_SCRATCH])
+{
+    const int64_t *s = call->opaque->sizes;
+    bytes[0] = (uint64_t)(s[IP_CIRCLES_HEIGHT] * s[IP_CIRCLES_WIDTH]) * sizeof(uint32_t);
+}
+
+/* The radii from `first` on, as many as are counted together. */
+static void count_step(const ip_opaque_call *call, int64_t first, bool clears, ip_opaque_launch *out)
+{
+    const int64_t *s = call->opaque->sizes, height = s[IP_CIRCLES_HEIGHT],
+                  radii = ip_min(s[IP_CIRCLES_LARGEST] + 1 - first, RADII_AT_ONCE);
+    if (call->device.is_cpu) {
+        const int64_t share = ip_ceil_div(height, call->device.compute_units),
+                      rows = ip_min(ip_max(share, BAND_RADII * (first + radii)), height);
+        set(out, "hc_votes", counted, 4);
+        set_params(out, s, first, radii, (int64_t[]){ rows, clears, 0 });
+        ip_opaque_set_items(out, ip_ceil_div(height, rows), 1);
+    } else {
+        const int64_t across = ip_ceil_div(s[IP_CIRCLES_WIDTH], BLOCK_COLUMNS);
+        set(out, "hc_blocks", counted, 4);
+        set_params(out, s, first, radii, (int64_t[]){ across, 0, 0 });
+        ip_opaque_set_items(out, across * ip_ceil_div(height, BLOCK_ROWS) * GPU_GROUP, GPU_GROUP);
+    }
+}
+
+static void peak_step(const ip_opaque_call *call, ip_opaque_launch *out)
+{
+    const int64_t *s = call->opaque->sizes, side = ip_circles_side(s[IP_CIRCLES_APART]),
+                  down = ip_ceil_div(s[IP_CIRCLES_HEIGHT], side), across = ip_ceil_div(s[IP_CIRCLES_WIDTH], side);
+    const bool cpu = call->device.is_cpu;
+    set(out, cpu ? "hc_peaks" : "hc_squares", ranked, 2);
+    set_params(out, s, 0, 0, (int64_t[]){ side, s[IP_CIRCLES_THRESHOLD], s[IP_CIRCLES_APART] / 2 });
+    ip_opaque_set_items(out, cpu ? down : down * across, cpu ? 1 : GPU_GROUP);
+}
+
+static bool step_centres(const ip_opaque_call *call, int step, ip_opaque_launch *out)
+{
+    const int64_t *s = call->opaque->sizes, counts = s[IP_CIRCLES_HEIGHT] * s[IP_CIRCLES_WIDTH],
+                  launches = ip_ceil_div(radii_of(s), RADII_AT_ONCE);
+    const int before = call->device.is_cpu ? 0 : 1, part = step - before;
+    if (part > launches) return false;
+    if (part < 0) {
+        set(out, "hc_clear", cleared, 1);
+        set_params(out, s, 0, 0, (int64_t[]){ counts, 0, 0 });
+        ip_opaque_set_items(out, counts, GPU_GROUP);
+    } else if (part < launches)
+        count_step(call, s[IP_CIRCLES_LEAST] + (int64_t)part * RADII_AT_ONCE, part == 0, out);
+    else
+        peak_step(call, out);
+    return true;
+}
+
+static const ip_opaque_kind centres_kind = { .name = "hough_circles",
+                                             .shader = "circles",
+                                             .widen = ip_opaque_widen_all,
+                                             .reads = ip_opaque_read_all,
+                                             .scratch = scratch,
+                                             .step = step_centres,
+                                             .compute = ip_circles_compute_centres };
+
+imgpar_status ip_infer_hough_centres(imgpar_array *node, ip_error *err)
+{
+    int64_t dims[4];
+    imgpar_status st = ip_check_one_channel(node, err);
+    if (st) return st;
+    ip_type_dims(&node->inputs[0]->type, dims);
+    if (dims[1] * dims[2] > INT32_MAX)
+        return ip_fail(err, IMGPAR_E_LIMIT, "%lld pixels are more than 2147483647", (long long)(dims[1] * dims[2]));
+    const int64_t side = ip_circles_side((int64_t)ip_param_number(node, "apart")),
+                  squares = ip_ceil_div(dims[1], side) * ip_ceil_div(dims[2], side);
+    node->type = (ip_type){ .dtype = IMGPAR_I64, .space = IMGPAR_SPACE_DATA };
+    node->range = ip_range_of(IMGPAR_I64);
+    return ip_shape_set(node, 1, &squares, err);
+}
+
+/* Input k in that dtype. */
+static ip_stage *input_as(ip_lower *l, int k, imgpar_dtype dtype, const char *note)
+{
+    ip_stage *in = l->in[k];
+    ip_expr *at[4];
+    if (in->dtype == dtype) return in;
+    for (int d = 0; d < 4; d++)
+        at[d] = ip_x_coord(l->ir, d, in->dims[d]);
+    ip_expr *v = ip_x_load(l->ir, in, at, IP_BORDER_NONE, NULL);
+    return ip_lower_stage_sized(l, in->dims, dtype, ip_x_cast(l->ir, dtype, v), note);
+}
+
+static int64_t size_of(const ip_lower *l, const char *param) { return (int64_t)ip_param_number(l->node, param); }
+
+ip_stage *ip_stages_hough_centres(ip_lower *l)
+{
+    const bool is_short = l->in[1]->dtype == IMGPAR_I16 && l->in[2]->dtype == IMGPAR_I16;
+    const imgpar_dtype dtype = is_short ? IMGPAR_I16 : IMGPAR_F32;
+    ip_stage *mask = ip_lower_mask(l, 0), *u = input_as(l, 1, dtype, "derivative along x"),
+             *w = input_as(l, 2, dtype, "derivative along y");
+    if (!mask || !u || !w) return NULL;
+    ip_opaque o = { .kind = &centres_kind,
+                    .variant = "centres",
+                    .defines = is_short ? "#define HC_T short\n" : "#define HC_T float\n",
+                    .dtype = dtype,
+                    .n_inputs = 3,
+                    .inputs = { mask, u, w },
+                    .sizes = { mask->dims[1], mask->dims[2], size_of(l, "least"), size_of(l, "largest"),
+                               size_of(l, "threshold"), size_of(l, "apart") } };
+    return ip_stage_opaque(l->ir, &o, IMGPAR_I64, l->dims, l->node);
+}
+
+/* ---- radii ------------------------------------------------------------------------------------------------------ */
+
+static bool step_radii(const ip_opaque_call *call, int step, ip_opaque_launch *out)
+{
+    const int64_t *s = call->opaque->sizes, centres = s[IP_CIRCLES_CENTRES], counts = centres * radii_of(s),
+                  rows = ip_min(2 * s[IP_CIRCLES_LARGEST] + 1, s[IP_CIRCLES_HEIGHT]);
+    const bool cpu = call->device.is_cpu, clears = !cpu && step == 0;
+    if (step > (cpu ? 0 : 1)) return false;
+    if (clears)
+        set(out, "hc_clear", emptied, 1);
+    else
+        set(out, "hc_radii", around, 3);
+    set_params(out, s, s[IP_CIRCLES_LEAST], radii_of(s), (int64_t[]){ clears ? counts : centres, rows, 0 });
+    ip_opaque_set_items(out, cpu ? centres : clears ? counts : centres * rows, cpu ? 1 : GPU_GROUP);
+    return true;
+}
+
+static const ip_opaque_kind radii_kind = { .name = "hough_circles",
+                                           .shader = "circles",
+                                           .widen = ip_opaque_widen_all,
+                                           .reads = ip_opaque_read_all,
+                                           .step = step_radii,
+                                           .compute = ip_circles_compute_radii };
+
+imgpar_status ip_infer_hough_radii(imgpar_array *node, ip_error *err)
+{
+    const int64_t radii = (int64_t)(ip_param_number(node, "largest") - ip_param_number(node, "least")) + 1,
+                  shape[2] = { ip_type_count(&node->inputs[1]->type), radii };
+    node->type = (ip_type){ .dtype = IMGPAR_U32, .space = IMGPAR_SPACE_DATA };
+    node->range = ip_range_of(IMGPAR_U32);
+    return ip_shape_set(node, 2, shape, err);
+}
+
+ip_stage *ip_stages_hough_radii(ip_lower *l)
+{
+    ip_stage *mask = ip_lower_mask(l, 0), *places = input_as(l, 1, IMGPAR_I32, "places");
+    if (!mask || !places) return NULL;
+    ip_opaque o = { .kind = &radii_kind,
+                    .variant = "radii",
+                    .defines = "#define HC_RADII\n",
+                    .dtype = IMGPAR_U32,
+                    .n_inputs = 2,
+                    .inputs = { mask, places },
+                    .sizes = { mask->dims[1], mask->dims[2], size_of(l, "least"), size_of(l, "largest"),
+                               ip_type_count(&l->node->inputs[1]->type) } };
+    return ip_stage_opaque(l->ir, &o, IMGPAR_U32, l->dims, l->node);
+}
