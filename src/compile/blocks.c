@@ -206,7 +206,7 @@ void ip_lay_out_scratch(ip_ir *ir, ip_kernel *kernel)
     for (int i = 0; i < kernel->n_placed && kernel->scratch; i++) {
         const ip_placed *p = &kernel->placed[i];
         add_rows(kernel, p);
-        for (int k = 0; k < p->n_running; k++)
+        for (int k = 0; k < p->n_running && !ip_placed_is_sums(p); k++)
             add_scratch(kernel, (ip_scratch){ .stage = p->stage,
                                               .sums = p->running[k],
                                               .rows = 1,

@@ -95,7 +95,7 @@ static void declare_sums(ip_emit *e)
 {
     for (int k = 0; k < e->kernel->n_placed; k++) {
         const ip_placed *p = &e->kernel->placed[k];
-        for (int i = 0; i < p->n_running; i++) {
+        for (int i = 0; i < p->n_running && !ip_placed_is_sums(p); i++) {
             e->kernel->has_scratch = true;
             const char *type = ip_text(e->ir, "__global %s *", ip_cl_type(p->running[i]->dtype));
             ip_s_add(e->ir, e->top, IP_S_LET, type, ip_emit_sums(e, p, i),

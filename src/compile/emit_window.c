@@ -603,7 +603,8 @@ void ip_emit_windows_row(ip_emit *e, const ip_columns *c)
 
 const char *ip_emit_sums(ip_emit *e, const ip_placed *p, int k)
 {
-    return ip_text(e->ir, "s%d_%s", k, ip_emit_ring(e, p->stage));
+    const char *ring = ip_emit_ring(e, p->stage);
+    return ip_placed_is_sums(p) ? ring : ip_text(e->ir, "s%d_%s", k, ring);
 }
 
 static ip_expr *put_tap(ip_ir *ir, ip_expr *x, void *user)
@@ -758,7 +759,7 @@ void ip_emit_running_row(ip_emit *e, const ip_placed *p, const ip_columns *c, co
             sum = ip_text(e->ir, "sum%d", k);
             const char *in = ip_emit_value(e, enters[k]), *out = ip_emit_value(e, leaves[k]);
             ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(w->dtype), sum, moved_on(e, w, at, in, out));
-            ip_s_add(e->ir, e->block, IP_S_STORE, at, sum, NULL);
+            if (!ip_placed_is_sums(p)) ip_s_add(e->ir, e->block, IP_S_STORE, at, sum, NULL);
         }
         ip_emit_name(e, w, sum);
     }

@@ -10,6 +10,9 @@
  * one place and taken away at another is the same read. Down the rows the sums of all columns are kept from row to
  * row; along a row the sum is carried from column to column. The element that leaves lies one before the window, so
  * one more of the source is kept; without a border rule there may be none.
+ *
+ * Where the stage is such a sum down the rows, and its ring has one row, that row has what the sums of the next one are
+ * made of: no others are kept, nor written beside it.
  */
 typedef struct tap_check {
     int axis;
@@ -67,4 +70,10 @@ void ip_place_running(ip_ir *ir, ip_placed *p)
     finding f = { ir, p, true };
     if (p->stage->kind == IP_STAGE_MAP) ip_x_walk(ir, p->stage->body, note_window, &f);
     if (!f.all) p->n_running = 0;
+}
+
+bool ip_placed_is_sums(const ip_placed *p)
+{
+    return p->place == IP_PLACE_RING && p->rows == 1 && p->n_running == 1 && p->stage->body == p->running[0] &&
+           p->running[0]->taps_x == 1 && p->running[0]->dtype == p->stage->dtype && !p->is_stored && !p->mask;
 }

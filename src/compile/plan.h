@@ -401,6 +401,8 @@ bool ip_placed_is_kept(const ip_placed *placed);
 /* Elements of a ring's row before that of its first column, which begins with a line of the cache: the columns that the
  * pad has there, at least. (What is stored across lines takes twice as long.) */
 int ip_placed_before(const ip_placed *placed);
+/* Its row in the ring is the row of its running sums. */
+bool ip_placed_is_sums(const ip_placed *placed);
 /* The kernel uses the rows schedule, or pixels and computes folds, and is no recurrence: work-items walk strips. */
 bool ip_kernel_walks_rows(const ip_kernel *kernel);
 /* A work-group walks a strip of tiles: folds, and tiles that slide. */

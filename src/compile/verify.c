@@ -141,7 +141,8 @@ static int count_scratch(const ip_kernel *k, const ip_stage *stage)
 static void check_row(checker *c, const ip_placed *p)
 {
     bool keeps_rows = p->place == IP_PLACE_RING || p->is_streamed;
-    if (count_scratch(c->kernel, p->stage) != keeps_rows + p->n_running) complain(c, p->stage, "scratch memory");
+    if (count_scratch(c->kernel, p->stage) != keeps_rows + (ip_placed_is_sums(p) ? 0 : p->n_running))
+        complain(c, p->stage, "scratch memory");
     if (p->stage->kind != IP_STAGE_MAP || p->at_once) return;
     for (int state = p->mask ? 0 : IP_MASK_MIXED; state < IP_N_MASK_STATES; state++)
         check_segment(c, p, p->row_of[state]);
