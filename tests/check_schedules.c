@@ -503,6 +503,16 @@ static const shape shapes[] = {
     { "mode_filter(cast($1 / 400, u16), 9, shape=disc)", IMGPAR_U16, 1, 61, 37, 0 },
     /* votes of edges, more radii than are counted together, and their peaks; what lies around these */
     { "hough_circles($1, 2, 70, 4, 3, 5, 60, 120)", IMGPAR_U8, 1, 61, 37, 0 },
+    /* pixels at computed places, of which the rows below are fetched: a quarter turned, mirrored, of several panels,
+     * of planes, in blocks that end with one pixel */
+    { "at($1, x * 0.2 - y * 0.05, y * 4.1 + 3 - x * 0.01, filter=linear, border=reflect101)", IMGPAR_U8, 3, 301, 67,
+      0 },
+    { "at($1, 66 - y * 0.9 + x * 0.01, 300 - x * 0.95 - y * 0.1, filter=linear, border=replicate)", IMGPAR_U8, 3, 301,
+      67, 0 },
+    { "at($1, y + x * 0.001, 2100 - x * 0.99 + y * 0.1, filter=linear, border=constant)", IMGPAR_F32, 3, 2113, 5, 0 },
+    { "b = concatenate(reshape($1, [1 67 65 2]), reshape($2, [1 67 65 2]), axis=0)\n"
+      "at(b, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=wrap)",
+      IMGPAR_U8, 2, 65, 67, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

@@ -828,5 +828,12 @@ const pin pins[] = {
       1,
       "ip_word_8(|ip_word_4(|makes   at by pixels at computed places|if (!outside",
       "vload4(" },
+    { "of pixels at computed places inside, what rows below will read is fetched, where much is read",
+      "rows",
+      { "at($1, 66 - y * 0.9 + x * 0.01, 300 - x * 0.95 - y * 0.1, filter=linear, border=replicate)", IMGPAR_U8, 3, 301,
+        67, 0 },
+      1,
+      "if (fetches != 0 & !outside|ip_fetch_places((__global const uchar *)(b1 + |, n, (long)pitch_b1, 3)",
+      NULL },
 };
 const int n_pins = sizeof pins / sizeof *pins;

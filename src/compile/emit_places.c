@@ -10,6 +10,15 @@
  * small, which are gathered as words (emit_gather.c, Note [Gathered words]), several that lie side by side in one. Else
  * pixels are made as they come, their channels the lanes of a vector (emit_lanes.c, Note [Channels as lanes]). Other
  * blocks are made by a loop of vectors with borders, of which each tap is a word. All give the same values.
+ *
+ * Note [Places fetched]
+ * A processor foresees runs of memory, but not what lies along a slanted line, and a vector of gathers waits for the
+ * farthest line of the cache. So a block of a large picture that reads nothing beyond the edges prefetches what the
+ * block a few rows below it will read, into the second-level cache (ip_fetch_places() in shaders/places.cl). Where that
+ * is follows from the block itself: how places move along it, turned by a right angle, is how they move down, as in
+ * every rotation, and about so in pictures of lenses and perspectives. Where it is not so, as in a mirrored picture,
+ * nothing is lost but the prefetches. (Rotations, perspectives and maps of 12 megapixels take about half of the time
+ * so, together with panels as wide as PLACES_COLUMNS in run/division.c.)
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
@@ -209,6 +218,57 @@ static const char *end_tests(tests *t, bool are_words)
     return outside;
 }
 
+/* What is read around places, each a row and a column. */
+typedef struct fetches {
+    ip_emit *e;
+    const ip_expr *of[MOST_SHARED];
+    int n;
+} fetches;
+
+static bool note_fetched(ip_expr *x, void *user)
+{
+    fetches *f = user;
+    if (!is_far(f->e->ir, x)) return true;
+    for (int k = 0; k < f->n; k++)
+        if (f->of[k]->source == x->source && without_number(f->of[k]->arg[1]) == without_number(x->arg[1]) &&
+            without_number(f->of[k]->arg[2]) == without_number(x->arg[2]))
+            return false;
+    if (f->n < MOST_SHARED) f->of[f->n++] = x;
+    return false;
+}
+
+static const char *array_named(const ip_named *named, const ip_expr *x)
+{
+    for (int k = 0; k < named->n; k++)
+        if (named->of[k] == x && x->dtype == IMGPAR_I32) return named->arrays[k];
+    return NULL;
+}
+
+/* What pixels below p to p + n will read: Note [Places fetched]. */
+static void fetch_places(ip_emit *e, ip_expr *inner, const ip_named *named, const char *outside)
+{
+    fetches f = { .e = e };
+    if (!e->options->streams) return;
+    ip_x_descend(e->ir, inner, note_fetched, &f);
+    const char *is_large = ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL);
+    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s != 0 & !%s", is_large, outside), NULL, NULL);
+    for (int k = 0; k < f.n; k++) {
+        const ip_stage *s = f.of[k]->source;
+        const char *rows = array_named(named, without_number(f.of[k]->arg[1])),
+                   *columns = array_named(named, without_number(f.of[k]->arg[2]));
+        if (!rows || !columns) continue;
+        const char *z = ip_x_is_coord(f.of[k]->arg[0], 0) ? "z" : "0";
+        ip_s_add(e->ir, when, IP_S_STORE,
+                 ip_text(e->ir, "ip_fetch_places((__global const uchar *)(%s), %s, %s, n, (long)%s, %d)",
+                         ip_emit_buffer_row(e, s, z, "0"), rows, columns,
+                         ip_text_times(e->ir, ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
+                                       (int)ip_dtype(s->dtype)->size_bytes),
+                         ip_pixel_bytes(s)),
+                 NULL, NULL);
+        e->kernel->helpers |= 1u << IP_HELPERS_PLACES;
+    }
+}
+
 static void name_all(ip_emit *e, const ip_named *named)
 {
     for (int k = 0; k < named->n; k++)
@@ -280,6 +340,8 @@ void ip_emit_places_row(ip_emit *e, const ip_columns *c)
     for (int k = 0; k < s.n; k++)
         arrays[k] = array_of(e, s.of[k]);
     const ip_named named = { s.of, arrays, s.n };
-    make_block(e, c, inner, &named, s.are_words, compute_shared(e, inner, &named, s.are_words));
+    const char *outside = compute_shared(e, inner, &named, s.are_words);
+    fetch_places(e, inner, &named, outside);
+    make_block(e, c, inner, &named, s.are_words, outside);
     ip_emit_leave(e, mark);
 }

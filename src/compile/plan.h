@@ -251,6 +251,7 @@ typedef enum ip_helpers {
     IP_HELPERS_WEIGH,
     IP_HELPERS_STRETCH,
     IP_HELPERS_LOOKUP,
+    IP_HELPERS_PLACES,
     IP_N_HELPERS
 } ip_helpers;
 
@@ -282,6 +283,7 @@ typedef struct ip_kernel {
     /* rows: that a work-item makes, row by row; 0: one (emit_across.c, Note [Walking planes]) */
     int planes_at_once;
     bool reads_across; /* elements beside each other are read from rows below each other: a transpose */
+    bool reads_places; /* rows: pixels are made of others at computed rows and columns (emit_places.c) */
     /* rows: that a panel makes beyond its own, to fill the line it ends in: emit_stream.c, Note [Lines of panels] */
     int columns_beyond;
     /* inputs are read in other rows than the one that is made, or at places that are computed */

@@ -133,6 +133,13 @@ static const ip_segment *choose_segment(const ip_site *site, const ip_placed *p,
     return leaf(site, p, body);
 }
 
+static bool has_loop(const ip_segment *segment, ip_row_loop loop)
+{
+    if (!segment) return false;
+    return segment->cut ? has_loop(segment->parts[0], loop) || has_loop(segment->parts[1], loop)
+                        : segment->loop == loop;
+}
+
 static void choose_rows(const ip_site *kernel, ip_placed *p)
 {
     ip_site site = *kernel;
@@ -157,8 +164,11 @@ imgpar_status ip_pass_segments(ip_plan *plan, const ip_compile_options *options,
         if (!ip_kernel_walks_rows(k)) continue;
         ip_choose_blocks(&site, k);
         ip_lay_out_scratch(plan->ir, k);
-        for (int p = 0; p < k->n_placed; p++)
+        k->reads_places = false;
+        for (int p = 0; p < k->n_placed; p++) {
             choose_rows(&site, &k->placed[p]);
+            k->reads_places |= has_loop(k->placed[p].row_of[IP_MASK_MIXED], IP_LOOP_PLACES);
+        }
     }
     return plan->ir->failed ? ip_fail_memory(err, "planning kernels") : IMGPAR_OK;
 }

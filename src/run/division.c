@@ -11,6 +11,7 @@ enum {
     CACHE_BYTES = 1 << 20, /* Note [Strips] */
     VECTOR_COLUMNS = 64,
     ACROSS_COLUMNS = 64,
+    PLACES_COLUMNS = 1024,    /* what they read at computed places, and the rows above, stay in the caches */
     ACROSS_BYTES = 48 << 10,  /* of rows that are copied together */
     FETCHED_ACROSS = 1 << 20, /* bytes from which columns of other rows are fetched: processors foresee none of them */
     FOLD_COLUMNS = 65536,     /* Note [Sums of small integers] in emit_fold.c */
@@ -73,6 +74,7 @@ static int64_t across_columns(const ip_kernel *k)
         if (p->at_once && ACROSS_BYTES / bytes < columns)
             columns = ACROSS_BYTES / bytes / ACROSS_COLUMNS * ACROSS_COLUMNS;
     }
+    if (columns == INT64_MAX && k->reads_places) return PLACES_COLUMNS;
     return columns == INT64_MAX || columns < ACROSS_COLUMNS ? ACROSS_COLUMNS : columns;
 }
 
