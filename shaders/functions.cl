@@ -103,6 +103,18 @@ IP_INLINE double ip_exp_double(double x)
 }
 
 /*
+ * 1 / (m + 1) for m from sqrt(1/2) to sqrt(2), within 2^-39: by a polynomial that is within e = 2^-13, and two terms of
+ * the series of 1 / (1 - e). Dividing takes four times as long.
+ */
+IP_INLINE double ip_over_one_more(double m)
+{
+    const double y =
+        fma(fma(fma(-0.05713502086484903, m, 0.29953839149490885), m, -0.678057920826439), m, 0.9356115072556879);
+    const double e = fma(-y, m + 1, 1.0);
+    return fma(y, fma(e, e, e), y);
+}
+
+/*
  * log2(x) for positive finite x = 2^k m, m from sqrt(1/2) to sqrt(2): of (m - 1) / (m + 1), by the polynomial that is
  * nearest to the series; what is left is below 2^-37 of the sum. Floats are taken apart before they become doubles,
  * twice as many of which a vector holds.
@@ -111,7 +123,7 @@ IP_INLINE double ip_log2_of_float(float x)
 {
     const int is_subnormal = x < 0x1p-126f;
     const int bits = as_int(is_subnormal ? x * 0x1p24f : x), k = (bits - 0x3f3504f3) >> 23;
-    const double m = (double)as_float(bits - (int)((unsigned)k << 23)), s = (m - 1) / (m + 1), z = s * s;
+    const double m = (double)as_float(bits - (int)((unsigned)k << 23)), s = (m - 1) * ip_over_one_more(m), z = s * s;
     const double p =
         fma(fma(fma(fma(0.3407120415619086, z, 0.41167376623771059), z, 0.57708356600486586), z, 0.96179667345154847),
             z, 2.885390081789987);

@@ -513,6 +513,9 @@ static const shape shapes[] = {
     { "b = concatenate(reshape($1, [1 67 65 2]), reshape($2, [1 67 65 2]), axis=0)\n"
       "at(b, y * 0.9 + x * 0.05, x * 0.9 - y * 0.1 + 1, filter=linear, border=wrap)",
       IMGPAR_U8, 2, 65, 67, 0 },
+    /* sums of patches: a block of a row, and what is left of it in whole vectors */
+    { "around($1, 1, (p, q) -> (q, exp(boxblur((p - q) * (p - q), 5) * -0.0001)), \"mean\")", IMGPAR_F32, 1, 270, 2,
+      1e-4 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

@@ -346,7 +346,7 @@ const pin pins[] = {
         "around($1, 2, (p, q) -> (q, exp(unlike(p, q) * -0.0001)), \"mean\")",
         IMGPAR_F32, 3, 61, 37, 0 },
       1,
-      "[260]|[(long)v|makes   around by windows of a block at a time",
+      "[260]|[(long)v|= min(z0, 0)|makes   around by windows of a block at a time",
       NULL },
     { "channels of the pixels that a window reads are taken apart once for a row of taps; exp of what is never above 0",
       "rows",

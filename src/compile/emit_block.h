@@ -14,8 +14,9 @@ typedef struct ip_blockwise {
     ip_emit *e;
     bool flat;
     const char *start, *n;
-    int size; /* n at most */
-    int more; /* elements behind these */
+    int size;        /* n at most */
+    int more;        /* elements behind these */
+    bool may_repeat; /* what lanes do reads nothing that they write: emit_row.c, Note [Whole vectors] */
 } ip_blockwise;
 
 /* The lane loop over t, with i or x as the element's index. */

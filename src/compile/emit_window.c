@@ -13,6 +13,8 @@
 /* Elements computed together; fewer where loops stop early, which a block does when its last element has ended. */
 enum { BLOCK = 256, BLOCK_OF_LOOPS = 32 };
 enum { TAPS = 8 /* folded each time their accumulators are loaded and stored */ };
+enum { FUNCTION = 12 /* operations that exp() and the like are counted as */ };
+enum { VECTOR = 16 /* elements of most vectors */ };
 enum { LEAST_APART = 3 /* taps along a row */ };
 
 /* Of the values that are folded in one loop. */
@@ -30,6 +32,7 @@ typedef struct windows {
     const struct windows *apart;
     /* First column that counts of each row, and the one behind the last: Note [Rows of a disc]; NULL: all do. */
     const char *first, *end;
+    bool at_once; /* one loop folds all taps, so nothing stands in the accumulators before it */
 } windows;
 
 typedef struct window_search {
@@ -62,8 +65,9 @@ static windows outermost_windows(ip_emit *e, ip_expr *const *roots, int n)
 ip_mark ip_emit_enter_lanes(ip_blockwise *b, int width)
 {
     ip_emit *e = b->e;
-    const char *n = b->more ? ip_text(e->ir, "%s + %d", b->n, b->more) : b->n;
-    ip_stmt *lanes = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", n);
+    const char *n = b->more ? ip_text(e->ir, "(%s + %d)", b->n, b->more) : b->n;
+    ip_stmt *lanes =
+        b->may_repeat ? ip_emit_vectors(e, "t", "0", n, width) : ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", n);
     lanes->parallel = IP_INDEPENDENT;
     lanes->vector_width = width;
     ip_mark mark = ip_emit_enter(e, lanes);
@@ -111,14 +115,30 @@ static bool has_nested(ip_emit *e, const windows *g)
     return has;
 }
 
+/* Counts what lanes do, a read, whatever its index and its border are, being one operation. */
+static bool count_in_lanes(ip_expr *x, void *user)
+{
+    int *n = user;
+    if (ip_x_is_uniform(x)) return false;
+    const bool is_read = x->op == IP_X_LOAD || x->op == IP_X_WINDOW;
+    if (x->op == IP_X_LOOP)
+        *n += MOST_OPERATIONS;
+    else if (x->n_args > 0 && x->op != IP_X_CAST)
+        *n += ip_x_is_function(x->op) || x->op == IP_X_POW ? FUNCTION : 1;
+    return !is_read;
+}
+
 /* How many taps are folded between loading and storing an accumulator. What windows share is computed once. Taps that
  * are left over are folded one by one: the fewer, the better. */
 static int taps_at_once(ip_emit *e, const windows *g, int n)
 {
     int operations = 1;
     if (has_nested(e, g) && !g->sliding) return 1;
-    for (int k = 0; k < g->n; k++)
-        operations = ip_max_int(operations, ip_x_size(e->ir, g->of[k]->arg[0])) + 1;
+    for (int k = 0; k < g->n; k++) {
+        int in_lanes = 0;
+        ip_x_descend(e->ir, g->of[k]->arg[0], count_in_lanes, &in_lanes);
+        operations = ip_max_int(operations, in_lanes) + 1;
+    }
     int most = ip_min_int(n, ip_min_int(TAPS, ip_max_int(MOST_OPERATIONS / operations, 1))), best = most;
     for (int k = most - 1; 2 * k >= most && k > 1; k--)
         if (n % k < n % best) best = k;
@@ -193,11 +213,13 @@ static void fold_taps(ip_blockwise *b, const windows *g, int axis, int taps)
     if (is_nested) ip_emit_block_windows(b, values, n);
     for (int k = 0; k < n; k++) /* what all lanes share is computed once, of whatever width it is */
         ip_x_descend(e->ir, values[k], declare_shared, e);
-    ip_mark in_lanes = ip_emit_enter_lanes(b, width_of(e, g));
+    ip_blockwise lanes = *b;
+    lanes.may_repeat = g->at_once && b->more > 0;
+    ip_mark in_lanes = ip_emit_enter_lanes(&lanes, width_of(e, g));
     if (g->n > 1 || is_nested) ip_emit_count_uses(e, values, n);
     for (int k = 0; k < g->n; k++) {
         const ip_expr *x = g->of[k];
-        const char *at = ip_text(e->ir, "%s[t]", g->acc[k]), *sum = at;
+        const char *at = ip_text(e->ir, "%s[t]", g->acc[k]), *sum = g->at_once ? ip_emit_window_start(e, x) : at;
         for (int u = 0; u < taps; u++) {
             int i = k * taps + u;
             const char *w = !weights[i] || names[i] ? names[i] : ip_emit_value(e, weights[i]);
@@ -210,6 +232,13 @@ static void fold_taps(ip_blockwise *b, const windows *g, int axis, int taps)
         }
     }
     ip_emit_leave_lanes(b, in_lanes);
+}
+
+/* 0, which compilers cannot tell. Where they know which elements beside an element's own a lane reads, they keep those
+ * from one lane to the next, and the lanes are no vector any more. */
+static const char *unknown_zero(ip_emit *e)
+{
+    return ip_text(e->ir, "min(%s, 0)", ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL));
 }
 
 /* All taps of a row of the window, or of a column of one: several at a time, then the rest. */
@@ -228,6 +257,7 @@ static void fold_line(ip_blockwise *b, const windows *g, int axis, int n, const 
             const int whole = n / at_once * at_once;
             if (part == 1 && whole == n) continue;
             from = ip_text(e->ir, "%d", part == 0 ? 0 : whole);
+            if (g->at_once && g->sliding) from = unknown_zero(e);
             to = ip_text(e->ir, "%d", part == 0 ? whole : n);
         }
         ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
@@ -310,6 +340,7 @@ static windows take_apart(ip_blockwise *b, const windows *g, bool by_tap)
     ip_expr *first[MOST_WINDOWS];
     ip_blockwise wide = *b;
     wide.more += by_tap ? x->taps_x - 1 : 0;
+    wide.may_repeat = wide.more > 0;
     for (int k = 0; k < found.n; k++) {
         found.acc[k] = ip_text(e->ir, "q%d_apart", e->n_values++);
         first[k] = ip_x_put_tap(e->ir, found.of[k], x->window, 1, ip_x_int(e->ir, IMGPAR_I32, 0));
@@ -416,15 +447,18 @@ static void compute_taps(ip_blockwise *b, windows *g)
     windows sliding = { .n = 0 };
     compute_sliding(b, g, &sliding);
     g->sliding = sliding.n > 0 ? &sliding : NULL;
+    const ip_expr *x = g->of[0];
+    const int n = x->taps_y * x->taps_x;
+    g->at_once = (x->taps_x == 1 || x->taps_y == 1) && taps_at_once(e, g, n) == n;
     for (int k = 0; k < g->n; k++) {
         g->acc[k] = ip_text(e->ir, "w%d", e->n_values++);
         const char *size = ip_text(e->ir, "%d", b->size + b->more);
         ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(g->of[k]->dtype), ip_text(e->ir, "%s[%s]", g->acc[k], size),
                  NULL);
+        if (g->at_once) continue;
         ip_stmt *init = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", size);
         ip_s_add(e->ir, init, IP_S_STORE, ip_text(e->ir, "%s[t]", g->acc[k]), ip_emit_window_start(e, g->of[k]), NULL);
     }
-    const ip_expr *x = g->of[0];
     const char *j = ip_text(e->ir, "j%d", x->window), *i = ip_text(e->ir, "k%d", x->window);
     if (x->taps_x == 1) {
         fold_line(b, g, 0, x->taps_y, j);
@@ -524,7 +558,9 @@ static void compute_row(ip_emit *e, const ip_columns *c)
     ip_mark mark = ip_emit_enter(e, blocks);
     compute_block(e, c, flat, block);
     ip_emit_leave(e, mark);
-    ip_stmt *rest = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", whole, to);
+    /* in whole vectors: the first elements are some of those that the blocks before have made */
+    const char *left = ip_text(e->ir, "(%s - %s + %d) / %d * %d", to, whole, VECTOR - 1, VECTOR, VECTOR);
+    ip_stmt *rest = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", ip_text(e->ir, "max(%s - %s, %s)", to, left, from), to);
     rest->d = block;
     mark = ip_emit_enter(e, rest);
     compute_block(e, c, flat, ip_text(e->ir, "%s - i0", to));
