@@ -526,6 +526,49 @@ START_TEST(known_colours)
 }
 END_TEST
 
+/* The weights of red and blue of ITU-R BT.601-7, BT.709-6 and BT.2020-2. */
+static const struct {
+    const char *name;
+    real red, blue;
+} matrices[] = { { "bt601", 0.299L, 0.114L }, { "bt709", 0.2126L, 0.0722L }, { "bt2020", 0.2627L, 0.0593L } };
+
+/* Video's range: round((219 Y + 16) 2^(n - 8)) and round((224 C + 128) 2^(n - 8)) of n bits; floats are 8 bits / 255. */
+static void expect_luma(imgpar_dtype dtype, int matrix, bool is_limited)
+{
+    const real kr = matrices[matrix].red, kb = matrices[matrix].blue, full = dtype_full(dtype);
+    const real unit = dtype == IMGPAR_F32 ? 1 / 255.0L : dtype == IMGPAR_U16 ? 256 : 1;
+    const real middle = is_limited ? 128 * unit : dtype == IMGPAR_F32 ? 0.5L : (full + 1) / 2;
+    picture a = levels(dtype, 3 + matrix % 2, 7), there = picture_new(dtype, H, W, 3),
+            back = picture_new(dtype, H, W, 3);
+    for (int64_t k = 0; k < H * W; k++) {
+        const real *rgb = &a.v[k * a.c], y = kr * rgb[0] + (1 - kr - kb) * rgb[1] + kb * rgb[2];
+        const real cb = (rgb[2] - y) / (2 - 2 * kb), cr = (rgb[0] - y) / (2 - 2 * kr);
+        there.v[3 * k] = is_limited ? 16 * unit + 219 * unit * y / full : y;
+        there.v[3 * k + 1] = middle + (is_limited ? 224 * unit * cb / full : cb);
+        there.v[3 * k + 2] = middle + (is_limited ? 224 * unit * cr / full : cr);
+        for (int c = 0; c < 3; c++)
+            back.v[3 * k + c] = rgb[c];
+    }
+    char text[200];
+    const real slack = dtype == IMGPAR_F32 ? 1e-6L : 0.51L;
+    snprintf(text, sizeof text, "rgb_to_ycbcr($1, matrix=%s, range=%s)", matrices[matrix].name,
+             is_limited ? "limited" : "full");
+    expect_of(text, &a, &there, slack);
+    snprintf(text, sizeof text, "ycbcr_to_rgb(rgb_to_ycbcr($1, %s, %s), matrix=%s, range=%s)", matrices[matrix].name,
+             is_limited ? "limited" : "full", matrices[matrix].name, is_limited ? "limited" : "full");
+    expect_of(text, &a, &back, dtype == IMGPAR_F32 ? 2e-6L : is_limited ? 2 : 1);
+    picture_free(&a);
+    picture_free(&there);
+    picture_free(&back);
+}
+
+START_TEST(lumas_and_back)
+{
+    for (int k = 0; k < 6; k++)
+        expect_luma(written_dtypes[_i], k / 2, k % 2);
+}
+END_TEST
+
 /* ---- where pixels go
  * ----------------------------------------------------------------------------------------------------- */
 
@@ -613,6 +656,82 @@ START_TEST(a_picture_over_another)
     picture_free(&base);
     picture_free(&image);
     picture_free(&want);
+}
+END_TEST
+
+/* Porter and Duff's operators as shares of the image and of base, by their table of 1984. */
+static const struct {
+    const char *name;
+    bool is_opaque; /* over a base without alpha the result has none */
+} operators[] = {
+    { "clear", false },     { "source", false }, { "over", true },      { "in", false },      { "out", false },
+    { "atop", true },       { "dest", true },    { "dest_over", true }, { "dest_in", false }, { "dest_out", false },
+    { "dest_atop", false }, { "xor", false },    { "add", true },
+};
+enum { N_OPERATORS = sizeof operators / sizeof *operators };
+
+static void shares_of(int operator, real of_image, real of_base, real *image, real *base)
+{
+    const real kept[N_OPERATORS][2] = {
+        { 0, 0 },
+        { 1, 0 },
+        { 1, 1 - of_image },
+        { of_base, 0 },
+        { 1 - of_base, 0 },
+        { of_base, 1 - of_image },
+        { 0, 1 },
+        { 1 - of_base, 1 },
+        { 0, of_image },
+        { 0, 1 - of_image },
+        { 1 - of_base, of_image },
+        { 1 - of_base, 1 - of_image },
+        { 1, 1 },
+    };
+    *image = kept[operator][0] * of_image;
+    *base = kept[operator][1] * of_base;
+}
+
+/* Colours are multiplied by alpha before, and divided by it afterwards; sums end at white. */
+static void expect_operator(int operator, imgpar_dtype dtype, int of_base, int of_image)
+{
+    const real full = dtype_full(dtype);
+    const int n = of_base - 1 + of_base % 2, channels = of_base > n || operators[operator].is_opaque ? of_base : n + 1;
+    picture base = levels(dtype, of_base, 47), image = levels(dtype, of_image, 49),
+            want = picture_new(dtype, H, W, channels);
+    for (int64_t k = 0; k < H * W; k++) {
+        const int64_t v = k / W - 3, u = k % W + 2;
+        const bool is_inside = v >= 0 && u < W;
+        const real m = !is_inside ? 0 : of_image == n ? 1 : *picture_at(&image, v, u, n) / full;
+        real above, under;
+        shares_of(operator, m, of_base == n ? 1 : base.v[k * of_base + n] / full, &above, &under);
+        const real both = fminl(above + under, 1);
+        for (int c = 0; c < n; c++) {
+            const real top = is_inside ? *picture_at(&image, v, u, c) : 0;
+            const real light = fminl(top * above + base.v[k * of_base + c] * under, full);
+            want.v[k * channels + c] = both > 0 ? light / both : 0;
+        }
+        if (channels > n) want.v[k * channels + n] = full * both;
+    }
+    char text[80];
+    snprintf(text, sizeof text, "composite($1, $2, left=-2, top=3, operator=\"%s\")", operators[operator].name);
+    for (int64_t k = 0; k < picture_count(&want); k++)
+        want.slack[k] = a_level(dtype);
+    const bool on_device = dtype == IMGPAR_U8 && of_base == 4 && (operator== N_OPERATORS - 1 || test_tier_is_full());
+    written_expect(text, (const picture *const[]){ &base, &image }, 2, &want, on_device);
+    picture_free(&base);
+    picture_free(&image);
+    picture_free(&want);
+}
+
+START_TEST(operators_of_porter_and_duff)
+{
+    for (int operator= 0; operator<N_OPERATORS; operator++) {
+        expect_operator(operator, written_dtypes[_i], 3, 3);
+        expect_operator(operator, written_dtypes[_i], 3, 4);
+        expect_operator(operator, written_dtypes[_i], 4, 4);
+        expect_operator(operator, written_dtypes[_i], 1, 2);
+        expect_operator(operator, written_dtypes[_i], 2, 1);
+    }
 }
 END_TEST
 
@@ -805,9 +924,11 @@ int main(void)
     tcase_add_test(tc, every_hue);
     tcase_add_loop_test(tc, lightness_and_back, 0, WRITTEN_DTYPES);
     tcase_add_test(tc, known_colours);
+    tcase_add_loop_test(tc, lumas_and_back, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, quarter_turns, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, a_turn_by_any_angle, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, a_picture_over_another, 0, 4 * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, operators_of_porter_and_duff, 0, WRITTEN_DTYPES);
     tcase_add_test(tc, functions_of_numbers);
     tcase_add_loop_test(tc, smooth_functions_of_numbers, 0,
                         (int)(sizeof smooth_functions / sizeof *smooth_functions) * WRITTEN_DTYPES);
