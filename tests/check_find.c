@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations whose results are places or counts: topk, find, unique, searchsorted, scatter_add, weighted_histogram.
+ * Operations whose results are places or counts: topk, find, unique, searchsorted, scatter_add, weighted_histogram, and
+ * look-ups by key.
  * The answers are worked out by plain loops over the values, each by the definition.
  */
 #include "shaped.h"
@@ -141,6 +142,15 @@ static int64_t different(const nd *a, real *values, real *counts)
     return n;
 }
 
+static nd inverse_of(const nd *a, const real *values, const char *shape)
+{
+    nd inverse = nd_new(IMGPAR_I32, shape);
+    for (int64_t k = 0; k < picture_count(&a->p); k++)
+        while (!same_value(values[(int64_t)inverse.p.v[k]], a->p.v[k]))
+            inverse.p.v[k]++;
+    return inverse;
+}
+
 START_TEST(different_values_are_counted_in_every_dtype)
 {
     static const struct {
@@ -154,11 +164,14 @@ START_TEST(different_values_are_counted_in_every_dtype)
         nd values = nd_of_shape(dtype, 1, whole), counts = nd_of_shape(IMGPAR_I32, 1, whole),
            number = nd_new(IMGPAR_U64, "1");
         number.p.v[0] = (real)different(&a, values.p.v, counts.p.v);
+        nd inverse = inverse_of(&a, values.p.v, cases[s].shape);
         imgpar_array *in = nd_array(ctx, &a);
         nd_check_dtype(ctx, imgpar_unique(in), &values, true, dtype, "unique");
         nd_check_dtype(ctx, imgpar_unique_counts(in), &counts, true, dtype, "unique_counts");
         nd_check_dtype(ctx, imgpar_count_unique(in), &number, true, dtype, "count_unique");
+        nd_check_dtype(ctx, imgpar_unique_inverse(in), &inverse, true, dtype, "unique_inverse");
         imgpar_array_release(in);
+        nd_free(&inverse);
         nd_free(&a);
         nd_free(&values);
         nd_free(&counts);
@@ -214,6 +227,54 @@ START_TEST(few_of_many_values_are_found_by_tables)
         nd_free(&values);
         nd_free(&counts);
         nd_free(&number);
+    }
+}
+END_TEST
+
+/* Of few values, of more than the least that are sorted, and of too many for tables; -0 stands beside 0, and NaN. */
+START_TEST(the_inverse_of_many_elements_gives_them_back)
+{
+    static const int cases[] = { 100, 9000, 100000 };
+    nd a = few_values(IMGPAR_F32, "270001", cases[_i]);
+    imgpar_array *in = nd_array(ctx, &a), *back = of("take(unique($1), unique_inverse($1))", &in, 1);
+    nd_check_dtype(ctx, back, &a, false, IMGPAR_F32, "unique_inverse");
+    imgpar_array_release(in);
+    nd_free(&a);
+}
+END_TEST
+
+/* ---- look-ups by key ------------------------------------------------------------------------------------- */
+
+/* Few keys, which are looked up by halves, and so many that they have a table; some stand several times. */
+START_TEST(keys_are_found_in_every_dtype)
+{
+    static const char *const cases[] = { "3", "9x20" };
+    const imgpar_dtype dtype = (imgpar_dtype)_i;
+    for (int s = 0; s < 2; s++) {
+        nd a = few_values(dtype, "11x13x3", 120), keys = few_values(dtype, cases[s], 90);
+        const int64_t n = picture_count(&keys.p), of_keys[] = { n };
+        nd places = nd_new(IMGPAR_I32, "11x13x3"), is_in = nd_new(IMGPAR_BOOL, "11x13x3"),
+           found = nd_new(IMGPAR_I16, "11x13x3"), values = nd_of_shape(IMGPAR_I16, 1, of_keys);
+        for (int64_t k = 0; k < n; k++)
+            values.p.v[k] = (real)(3 * k - 100);
+        for (int64_t k = 0; k < picture_count(&a.p); k++) {
+            int64_t at = 0;
+            while (at < n && !same_value(keys.p.v[at], a.p.v[k]))
+                at++;
+            places.p.v[k] = at < n ? (real)at : -1;
+            is_in.p.v[k] = at < n && !isnan(a.p.v[k]);
+            found.p.v[k] = at < n ? values.p.v[at] : -7;
+        }
+        imgpar_array *in[] = { nd_array(ctx, &a), nd_array(ctx, &keys), nd_array(ctx, &values) };
+        nd_check_dtype(ctx, imgpar_indexin(in[0], in[1]), &places, true, dtype, "indexin");
+        nd_check_dtype(ctx, imgpar_isin(in[0], in[1]), &is_in, true, dtype, "isin");
+        nd_check_dtype(ctx, of("lookup_by(reshape($2, [-1]), $3, $1, default=-7)", in, 3), &found, true, dtype,
+                       "lookup_by");
+        for (int k = 0; k < 3; k++)
+            imgpar_array_release(in[k]);
+        nd *const all[] = { &a, &keys, &places, &is_in, &found, &values };
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            nd_free(all[k]);
     }
 }
 END_TEST
@@ -509,6 +570,11 @@ START_TEST(of_no_elements_there_are_none)
         { "find($1)", IMGPAR_I32, "0" },
         { "unique($1)", IMGPAR_F32, "0" },
         { "unique_counts($1)", IMGPAR_I32, "0" },
+        { "unique_inverse($1)", IMGPAR_I32, "0" },
+        { "indexin($1, zeros([100]))", IMGPAR_I32, "0" },
+        { "isin($1, zeros([100]))", IMGPAR_BOOL, "0" },
+        { "lookup_by(zeros([100]), zeros([100]), $1)", IMGPAR_F32, "0" },
+        { "lookup_by($1, $1, zeros([4]))", IMGPAR_F32, "4" },
         { "count_nonzero($1)", IMGPAR_U64, "1" },
         { "count_unique($1)", IMGPAR_U64, "1" },
         { "topk($1, 0)", IMGPAR_F32, "0" },
@@ -534,6 +600,10 @@ START_TEST(what_does_not_fit_is_refused)
     } refusals[] = {
         { "topk($1, 9, axis=1)", "topk: k=9 is above the 8 elements of axis 1" },
         { "argtopk($1, 1, axis=2)", "argtopk: there is no axis 2; a has 2 axes: [6, 8]" },
+        { "lookup_by($1, $1, $1)",
+          "lookup_by: keys is [6, 8], values is [6, 8]; keys must be a vector, and values have "
+          "as many elements or rows" },
+        { "lookup_by(zeros([3]), zeros([4]), $1)", "lookup_by: keys is [3], values is [4]; keys must be a vector" },
         { "searchsorted($1, $1)", "searchsorted: edges is [6, 8]; it must be a vector" },
         { "scatter_add($1, $1, $1)", "scatter_add: indices is f32; it must be an integer" },
         { "scatter_add($1, arange(0, 3), $1)",
@@ -559,9 +629,9 @@ END_TEST
 START_TEST(every_row_has_a_test)
 {
     static const char *const tested[] = {
-        "topk",          "argtopk",      "find",         "count_nonzero", "unique",
-        "unique_counts", "count_unique", "searchsorted", "scatter_add",   "weighted_histogram",
-        "scatter_min",   "scatter_max",  "isin"
+        "topk",         "argtopk",      "find",        "count_nonzero",      "unique",      "unique_counts",
+        "count_unique", "searchsorted", "scatter_add", "weighted_histogram", "scatter_min", "scatter_max",
+        "isin",         "indexin",      "lookup_by",   "unique_inverse"
     };
     size_t n = 0;
     for (size_t k = 0; k < imgpar_op_count(); k++)
@@ -624,6 +694,8 @@ int main(void)
     tcase_add_loop_test(c, places_that_are_not_0_are_found_in_every_dtype, 0, IMGPAR_COMPLEX64);
     tcase_add_loop_test(c, different_values_are_counted_in_every_dtype, 0, IMGPAR_COMPLEX64);
     tcase_add_loop_test(c, few_of_many_values_are_found_by_tables, 0, IMGPAR_COMPLEX64);
+    tcase_add_loop_test(c, the_inverse_of_many_elements_gives_them_back, 0, 3);
+    tcase_add_loop_test(c, keys_are_found_in_every_dtype, 0, IMGPAR_COMPLEX64);
     tcase_add_test(c, values_and_counts_together_sort_once);
     tcase_add_loop_test(c, values_are_placed_among_edges_in_every_dtype, 0, IMGPAR_COMPLEX64);
     tcase_add_loop_test(c, values_are_folded_where_they_belong_in_every_dtype, 0, N_FOLDS * (IMGPAR_COMPLEX64));

@@ -288,7 +288,8 @@ static const struct without {
 } without[] = {
     { "steps: thresholds, comparisons, rounding, positions, counts, bits",
       " threshold depth circle searchsorted all any argmin argmax histogram argsort argtopk lexsort find count_nonzero "
-      "unique_counts count_unique lbp harris regional_maxima regional_minima h_maxima h_minima peaks isnan isinf "
+      "unique_counts unique_inverse indexin lookup_by count_unique lbp harris regional_maxima regional_minima h_maxima "
+      "h_minima peaks isnan isinf "
       "isfinite floor ceil round trunc iou dice group_count histogram2d mutual_information fill_holes clear_border "
       "remove_small largest_region flood outer phase_correlation poisson_noise " },
     { "hand-written kernels without an adjoint",

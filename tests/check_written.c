@@ -882,7 +882,7 @@ START_TEST(every_written_row_is_tested)
         "logsumexp trapezoid unit standardize smoothstep interp kron cov cdist rms rmse "
         "cosine_similarity iou dice centroid colorfulness noise_level "
         /* check_written_lines */
-        "nansum nanmean nanvar nanstd nan_to_num ptp average unwrap cumulative_trapezoid isin cross vander "
+        "nansum nanmean nanvar nanstd nan_to_num ptp average unwrap cumulative_trapezoid isin lookup_by cross vander "
         /* check_written_pictures */
         "lut3d ahash dhash phash hamming local_laplacian lens_blur "
         /* check_written_regions */

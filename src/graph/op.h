@@ -44,6 +44,9 @@ enum {
 #define IP_KEYS "keys"
 /* The row that tells where the different values of a vector stand (ops/distinct.h). */
 #define IP_DISTINCT "distinct"
+/* The rows that make a hash table of keys and look elements up in it (ops/key_table.h). */
+#define IP_KEY_TABLE "key_table"
+#define IP_KEY_PLACES "key_places"
 
 struct ip_op {
     imgpar_op_info info;

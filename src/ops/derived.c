@@ -6,6 +6,7 @@
 #include "graph/services.h"
 #include "ops/distinct.h"
 #include "ops/infer.h"
+#include "ops/key_table.h"
 #include "ops/slices.h"
 #include "ops/view.h"
 
@@ -223,7 +224,7 @@ imgpar_array *ip_expand_count_nonzero(const imgpar_array *call)
 
 /* ---- different values ------------------------------------------------------------------------------- */
 
-enum { UNIQUE_VALUES, UNIQUE_COUNTS, UNIQUE_NUMBER }; /* variants of the rows */
+enum { UNIQUE_VALUES, UNIQUE_COUNTS, UNIQUE_NUMBER, UNIQUE_INVERSE }; /* variants of the rows */
 /* Of how many values at least tables are sorted, and how many times as many the next size has: a sort of the least
  * takes 0.1 ms. */
 enum { LEAST_SIZE = 1 << 12, SIZES = 16 };
@@ -250,10 +251,25 @@ static imgpar_array *filled(ip_making *m, imgpar_array *a, int64_t n)
                    (ip_arg[]){ ip_arg_array(a), numbers("before", &before, 1), numbers("after", &after, 1) });
 }
 
-/* Of a vector of elements that stand for as many as counts tells, n in all; NULL: each for itself. */
-static imgpar_array *unique_of(ip_making *m, imgpar_array *elements, imgpar_array *counts, int64_t n)
+/* Of the vector flat, whose values elements has, where each stands among the different ones; NULL: flat itself. */
+static imgpar_array *inverse_of(ip_making *m, imgpar_array *flat, imgpar_array *elements)
+{
+    imgpar_array *order = elements ? NULL : ip_make_of(m, "argsort", flat),
+                 *sorted = elements ? ip_make_of(m, "sort", elements) : ip_make_pair(m, "take", flat, order);
+    imgpar_array *values = as_i32(m, ip_make_of(m, "cumsum", is_first(m, sorted)));
+    imgpar_array *number = ip_make_pair(m, "minus", values, ip_make_number(m, 1));
+    if (elements) return ip_make_pair(m, "take", number, ip_make_key_places(m, flat, sorted));
+    imgpar_array *nothing = ip_make_pair(m, "times", order, ip_make_number(m, 0));
+    return as_i32(m, ip_make(m, "scatter_add", 3,
+                             (ip_arg[]){ ip_arg_array(nothing), ip_arg_array(order), ip_arg_array(number) }));
+}
+
+/* Of a vector of elements that stand for as many as counts tells, of those of flat; NULL: each for itself. */
+static imgpar_array *unique_of(ip_making *m, imgpar_array *elements, imgpar_array *counts, imgpar_array *flat)
 {
     const int wanted = m->call->op->variant;
+    const int64_t n = flat->type.shape[0];
+    if (wanted == UNIQUE_INVERSE) return inverse_of(m, flat, counts ? elements : NULL);
     imgpar_array *order = NULL, *sorted;
     if (wanted == UNIQUE_COUNTS && counts) {
         order = ip_make_of(m, "argsort", elements);
@@ -288,28 +304,37 @@ static imgpar_array *unique_of_few(ip_making *m, imgpar_array *flat, int64_t mos
 {
     const int64_t n = flat->type.shape[0], room = m->call->op->variant == UNIQUE_NUMBER ? 2 : n;
     imgpar_array *tables = ip_make_of(m, IP_DISTINCT, flat), *found = part_of(m, tables, 0, 1);
-    imgpar_array *result = filled(m, vector_of(m, unique_of(m, flat, NULL, n)), room);
+    imgpar_array *result = filled(m, vector_of(m, unique_of(m, flat, NULL, flat)), room);
     for (int64_t size = most; size >= LEAST_SIZE; size /= SIZES) {
         imgpar_array *few = ip_make_pair(m, "take", flat, part_of(m, tables, 1, size)),
                      *counts = part_of(m, tables, 1 + most, size);
-        imgpar_array *of_few = filled(m, vector_of(m, unique_of(m, few, counts, n)), room);
+        imgpar_array *of_few = filled(m, vector_of(m, unique_of(m, few, counts, flat)), room);
         imgpar_array *fits = ip_make_pair(m, "le", found, ip_make_number(m, (double)size));
         result = ip_make(m, "select", 3, (ip_arg[]){ ip_arg_array(fits), ip_arg_array(of_few), ip_arg_array(result) });
     }
     return result;
 }
 
+static imgpar_array *shaped_as(ip_making *m, imgpar_array *a, const ip_type *type)
+{
+    double shape[IP_MAX_AXES];
+    for (int k = 0; k < type->rank; k++)
+        shape[k] = (double)type->shape[k];
+    return ip_make(m, "reshape", 2, (ip_arg[]){ ip_arg_array(a), numbers("shape", shape, type->rank) });
+}
+
 imgpar_array *ip_expand_unique(const imgpar_array *call)
 {
-    const bool is_number = call->op->variant == UNIQUE_NUMBER;
-    if (is_number && is_empty(call)) return ip_expand_count_nonzero(call);
+    const int wanted = call->op->variant;
+    if (wanted == UNIQUE_NUMBER && is_empty(call)) return ip_expand_count_nonzero(call);
     ip_making m = { .call = call };
+    if (wanted == UNIQUE_INVERSE && is_empty(call)) return ip_made(&m, as_i32(&m, call->inputs[0]));
     imgpar_array *flat = ip_make_flat(&m, call->inputs[0]);
-    if (is_empty(call)) return ip_made(&m, call->op->variant == UNIQUE_VALUES ? flat : as_i32(&m, flat));
+    if (is_empty(call)) return ip_made(&m, wanted == UNIQUE_VALUES ? flat : as_i32(&m, flat));
     const int64_t most = ip_distinct_most(flat->type.shape[0]);
-    if (!most) return ip_made(&m, unique_of(&m, flat, NULL, flat->type.shape[0]));
-    imgpar_array *result = unique_of_few(&m, flat, most);
-    return ip_made(&m, is_number ? ip_make_of(&m, "maxval", result) : result);
+    imgpar_array *result = most ? unique_of_few(&m, flat, most) : unique_of(&m, flat, NULL, flat);
+    if (most && wanted == UNIQUE_NUMBER) result = ip_make_of(&m, "maxval", result);
+    return ip_made(&m, wanted == UNIQUE_INVERSE ? shaped_as(&m, result, &call->inputs[0]->type) : result);
 }
 
 /* ---- elements in order ---------------------------------------------------------------------------------- */
