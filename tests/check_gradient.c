@@ -293,7 +293,7 @@ static const struct without {
       "isfinite floor ceil round trunc iou dice group_count histogram2d mutual_information fill_holes clear_border "
       "remove_small largest_region flood outer phase_correlation poisson_noise " },
     { "hand-written kernels without an adjoint",
-      " distance nearest_zero labels hough_lines hough_circles reconstruct geodesic harmonic inpaint "
+      " distance nearest_zero labels error_diffusion hough_lines hough_circles reconstruct geodesic harmonic inpaint "
       "seamless_clone canny " },
     { "long loops", " watershed skeleton thin palette quantize " },
     { "masks, numbers of places, and pictures that the host draws",

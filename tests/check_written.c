@@ -532,7 +532,7 @@ static const struct {
     real red, blue;
 } matrices[] = { { "bt601", 0.299L, 0.114L }, { "bt709", 0.2126L, 0.0722L }, { "bt2020", 0.2627L, 0.0593L } };
 
-/* Video's range: round((219 Y + 16) 2^(n - 8)) and round((224 C + 128) 2^(n - 8)) of n bits; floats are 8 bits / 255. */
+/* Video's range: round((219 Y + 16) 2^(n - 8)) and round((224 C + 128) 2^(n - 8)) of n bits; floats: 8 bits / 255. */
 static void expect_luma(imgpar_dtype dtype, int matrix, bool is_limited)
 {
     const real kr = matrices[matrix].red, kb = matrices[matrix].blue, full = dtype_full(dtype);
@@ -735,6 +735,60 @@ START_TEST(operators_of_porter_and_duff)
 }
 END_TEST
 
+/* Gray and RGB get an alpha that is full; one that is there becomes it. */
+START_TEST(an_alpha_that_is_opaque)
+{
+    const imgpar_dtype dtype = written_dtypes[_i];
+    for (int channels = 1; channels <= 4; channels++) {
+        const int n = channels - 1 + channels % 2;
+        picture a = levels(dtype, channels, 51), want = picture_new(dtype, H, W, n + 1);
+        for (int64_t k = 0; k < H * W * (n + 1); k++)
+            want.v[k] = k % (n + 1) == n ? dtype_full(dtype) : a.v[k / (n + 1) * channels + k % (n + 1)];
+        expect_of("opaque($1)", &a, &want, 0);
+        picture_free(&a);
+        picture_free(&want);
+    }
+}
+END_TEST
+
+/* What has got an alpha is a picture that others take for one. */
+START_TEST(an_alpha_is_alpha)
+{
+    written_prints("invert(opaque(fill(1, 1, [10 20 30], channels=3)))", "[[245 235 225 255]]");
+    written_prints("invert(opaque(gray(fill(2, 1, [10 10 10], channels=3))))", "[[245 255; 245 255]]");
+    written_prints("invert(composite(fill(1, 1, [9 9 9], channels=3), fill(1, 1, [5 6 7 64], channels=4), "
+                   "operator=source))",
+                   "[[250 249 248 64]]");
+}
+END_TEST
+
+/* A gray picture in front of one with alpha is opaque: a share of 0 gives it, of 1 the other. */
+START_TEST(gray_in_front_of_alpha)
+{
+    const imgpar_dtype dtype = written_dtypes[_i % 2];
+    const real full = dtype_full(dtype), ratios[] = { 0, 1, 0.25L };
+    const int channels = _i / 2 ? 4 : 2;
+    picture a = levels(dtype, 1, 53), b = levels(dtype, channels, 54), want = picture_copy(&b);
+    for (int s = 0; s < 3; s++) {
+        for (int64_t k = 0; k < H * W; k++) {
+            const real above = b.v[k * channels + channels - 1] / full * ratios[s], both = 1 - ratios[s] + above;
+            for (int c = 0; c < channels - 1; c++)
+                want.v[k * channels + c] =
+                    both > 0 ? (a.v[k] * (1 - ratios[s]) + b.v[k * channels + c] * above) / both : 0;
+            want.v[k * channels + channels - 1] = full * both;
+        }
+        char text[60];
+        snprintf(text, sizeof text, "blend($1, $2, %g)", (double)ratios[s]);
+        expect(text, (const picture *const[]){ &a, &b }, 2, &want, s == 2 ? 0.6L : 0);
+        snprintf(text, sizeof text, "overlay($1, $2, %g)", (double)ratios[s]);
+        expect(text, (const picture *const[]){ &a, &b }, 2, &want, s == 2 ? 0.6L : 0);
+    }
+    picture_free(&a);
+    picture_free(&b);
+    picture_free(&want);
+}
+END_TEST
+
 /* ---- functions of numbers --------------------------------------------------------------------------------------- */
 
 START_TEST(functions_of_numbers)
@@ -851,6 +905,7 @@ START_TEST(every_written_row_is_tested)
     static const char tested[] =
         "opening closing tophat blackhat morphgrad unsharp highpass gamma normalize equalize otsu adaptive_threshold "
         "saturation rgb_to_hsv hsv_to_rgb rgb_to_lab lab_to_rgb rgb_to_ycbcr ycbcr_to_rgb rot90 rotate composite "
+        "opaque "
         /* check_written_tone */
         "brightness contrast exposure level autolevel posterize solarize vignette tonemap sepia hue_rotate vibrance "
         "gray_world rgb_to_linear linear_to_rgb rgb_to_xyz xyz_to_rgb rgb_to_oklab oklab_to_rgb rgb_to_hsl hsl_to_rgb "
@@ -929,6 +984,9 @@ int main(void)
     tcase_add_loop_test(tc, a_turn_by_any_angle, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, a_picture_over_another, 0, 4 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, operators_of_porter_and_duff, 0, WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, an_alpha_that_is_opaque, 0, WRITTEN_DTYPES);
+    tcase_add_test(tc, an_alpha_is_alpha);
+    tcase_add_loop_test(tc, gray_in_front_of_alpha, 0, 4);
     tcase_add_test(tc, functions_of_numbers);
     tcase_add_loop_test(tc, smooth_functions_of_numbers, 0,
                         (int)(sizeof smooth_functions / sizeof *smooth_functions) * WRITTEN_DTYPES);

@@ -141,6 +141,83 @@ START_TEST(few_tones)
 }
 END_TEST
 
+/* What each method adds, over the divisor: the pixel's row behind it, then the rows below, from two columns before. */
+static const struct {
+    const char *name;
+    int divisor, shares[12];
+} methods[] = {
+    { "floyd_steinberg", 16, { 7, 0, 0, 3, 5, 1 } },          { "jarvis", 48, { 7, 5, 3, 5, 7, 5, 3, 1, 3, 5, 3, 1 } },
+    { "stucki", 42, { 8, 4, 2, 4, 8, 4, 2, 1, 2, 4, 2, 1 } }, { "atkinson", 8, { 1, 1, 0, 1, 1, 1, 0, 0, 0, 1 } },
+    { "sierra", 32, { 5, 3, 2, 4, 5, 4, 2, 0, 2, 3, 2 } },
+};
+enum { N_METHODS = sizeof methods / sizeof *methods };
+
+/* The plain loop: the picture itself gets the errors. */
+static picture diffused(const picture *a, int method, int tones, bool is_serpentine)
+{
+    picture v = picture_copy(a), p = picture_copy(a);
+    const real full = dtype_full(a->dtype);
+    for (int64_t k = 0; k < picture_count(&v); k++)
+        v.v[k] = fminl(fmaxl(v.v[k], 0), full);
+    for (int64_t k = 0; k < a->h * a->w * a->c; k++) {
+        const int64_t c = k % a->c, y = k / a->c / a->w, i = k / a->c % a->w;
+        const int step = is_serpentine && y % 2 ? -1 : 1;
+        const int64_t x = step > 0 ? i : a->w - 1 - i;
+        if (picture_is_alpha(a, c)) continue;
+        const real now = *picture_at(&v, y, x, c);
+        real *to = picture_at(&p, y, x, c), best = INFINITY;
+        for (int tone = 0; tone < tones; tone++) { /* of equals the last */
+            const real level = full * tone / (tones - 1);
+            if (fabsl(now - level) > best) continue;
+            best = fabsl(now - level);
+            *to = rounded(a->dtype, level);
+        }
+        for (int j = 0; j < 12; j++) {
+            const int64_t dy = j < 2 ? 0 : j < 7 ? 1 : 2, dx = j < 2 ? j + 1 : (j - 2) % 5 - 2;
+            if (y + dy >= a->h || x + step * dx < 0 || x + step * dx >= a->w) continue;
+            *picture_at(&v, y + dy, x + step * dx, c) +=
+                (now - *to) * methods[method].shares[j] / methods[method].divisor;
+        }
+    }
+    picture_free(&v);
+    return p;
+}
+
+START_TEST(errors_that_are_passed_on)
+{
+    static const struct {
+        int64_t h, w;
+    } sizes[] = { { H, W }, { 1, 1 }, { 1, 9 }, { 9, 1 }, { 2, 3 } };
+    const imgpar_dtype dtype = written_dtypes[_i / N_METHODS];
+    const int method = _i % N_METHODS;
+    for (int k = 0; k < 5; k++) {
+        picture a = written_levels(dtype, sizes[k].h, sizes[k].w, k % 4 + 1, 16 + (unsigned)k);
+        const int tones = k == 1 ? 5 : k == 2 ? 256 : 2 + k;
+        picture want = diffused(&a, method, tones, k % 2 == 0), two = diffused(&a, method, 2, false);
+        char text[120];
+        snprintf(text, sizeof text, "error_diffusion($1, %d, kernel=%s, serpentine=%s)", tones, methods[method].name,
+                 k % 2 == 0 ? "true" : "false");
+        const bool on_device = k == 0 && method == 0;
+        written_expect(text, (const picture *const[]){ &a }, 1, &want, on_device);
+        snprintf(text, sizeof text, "error_diffusion($1, kernel=%s)", methods[method].name);
+        written_expect(text, (const picture *const[]){ &a }, 1, &two, false);
+        picture_free(&a);
+        picture_free(&want);
+        picture_free(&two);
+    }
+}
+END_TEST
+
+/* By hand: 100, 143.75, 51.33, 122.46; then 110.39, 129.40, 77.10, 175.21. */
+START_TEST(errors_by_hand)
+{
+    written_prints("error_diffusion(set_white(numbers([100 100 100 100; 100 100 100 100], dtype=u8), 255))",
+                   "[0 255 0 0; 0 255 0 255]");
+    written_prints("error_diffusion(set_white(numbers([nan 0.4 2 -3]), 1))", "[0 0 1 0]");
+    written_refuses("error_diffusion($1, 1)", "error_diffusion: tones=1 is below 2");
+}
+END_TEST
+
 /* ---- a lens ---------------------------------------------------------------------------------- */
 
 START_TEST(a_lens)
@@ -372,6 +449,8 @@ int main(void)
     TCase *tc = written_case();
     tcase_add_loop_test(tc, mosaics, 0, 4 * WRITTEN_DTYPES);
     tcase_add_test(tc, a_mosaic_of_a_slope);
+    tcase_add_loop_test(tc, errors_that_are_passed_on, 0, N_METHODS * WRITTEN_DTYPES);
+    tcase_add_test(tc, errors_by_hand);
     tcase_add_loop_test(tc, few_tones, 0, 4 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, a_lens, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, models_of_lenses, 0, WRITTEN_DTYPES);

@@ -24,6 +24,7 @@ const matrix_row matrix_rows[] = {
     { "overlay", NULL, "abm", ALL, 1, "3124", NULL, .fill = FILL_ANY },
     { "overlay", NULL, "abM", "u16 bool f32 u8 i32", 0, "3", NULL, .fill = FILL_LEVELS },
     { "invert", NULL, "a", ALL, 0, "4123", NULL, .fill = FILL_ANY },
+    { "error_diffusion", "tones=4", "a", SMALL, 1, "3124", NULL, .fill = FILL_LEVELS },
     { "linear", "a=1.25, b=-10", "a", ALL, 0, "4123", NULL, .fill = FILL_ANY },
     { "linear", "a=[1.5 0.25 -1], b=[0 20 300]", "a", "u8 f32 u16 i16 f16", 0, "3", NULL, .fill = FILL_ANY },
     { "linear", "a=[1.5 0.25 -1], b=[0 20 300]", "a", "u8 u16", 0, "4", NULL, .fill = FILL_ANY },

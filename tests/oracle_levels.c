@@ -219,6 +219,29 @@ static real e_select(element *e)
 
 static real e_same(element *e) { return e->v[0]; }
 
+/* Floyd and Steinberg's: 7/16 to the right, 3/16, 5/16, 1/16 below. */
+static void error_diffusion(const call *c, picture *out)
+{
+    static const struct {
+        int dy, dx, share;
+    } to[] = { { 0, 1, 7 }, { 1, -1, 3 }, { 1, 0, 5 }, { 1, 1, 1 } };
+    const picture *a = c->in[0];
+    const real full = dtype_full(a->dtype), steps = call_number(c, "tones", 2) - 1;
+    picture v = picture_copy(a);
+    *out = picture_copy(a);
+    for (int64_t k = 0; k < picture_count(a); k++)
+        v.v[k] = fminl(fmaxl(a->v[k], 0), full);
+    for (int64_t k = 0; k < picture_count(a); k++) {
+        const int64_t y = k / a->c / a->w, x = k / a->c % a->w;
+        if (picture_is_alpha(a, k % a->c)) continue;
+        out->v[k] = rounded(a->dtype, full * fminl(fmaxl(floorl(v.v[k] / full * steps + 0.5L), 0), steps) / steps);
+        for (int j = 0; j < 4; j++)
+            if (y + to[j].dy < a->h && x + to[j].dx >= 0 && x + to[j].dx < a->w)
+                *picture_at(&v, y + to[j].dy, x + to[j].dx, k % a->c) += (v.v[k] - out->v[k]) * to[j].share / 16;
+    }
+    picture_free(&v);
+}
+
 static void invert(const call *c, picture *out) { each(c, c->in[0]->dtype, out, e_invert); }
 static void linear(const call *c, picture *out) { each(c, c->in[0]->dtype, out, e_linear); }
 static void clamp(const call *c, picture *out) { each(c, c->in[0]->dtype, out, e_clamp); }
@@ -362,10 +385,29 @@ static void minval(const call *c, picture *out) { extreme(c, out, false); }
 static void maxval(const call *c, picture *out) { extreme(c, out, true); }
 
 const oracle_row oracle_levels[] = {
-    { "add", add },         { "subtract", subtract },   { "multiply", multiply },   { "absdiff", absdiff },
-    { "minimum", minimum }, { "maximum", maximum },     { "blend", blend },         { "overlay", overlay },
-    { "invert", invert },   { "linear", linear },       { "clamp", clamp },         { "depth", depth },
-    { "rescale", rescale }, { "set_white", set_white }, { "threshold", threshold }, { "select", choose },
-    { "cast", cast },       { "fill", flat },           { "gray", gray },           { "sum", sum },
-    { "mean", mean },       { "minval", minval },       { "maxval", maxval },       { NULL, NULL },
+    { "add", add },
+    { "subtract", subtract },
+    { "multiply", multiply },
+    { "absdiff", absdiff },
+    { "minimum", minimum },
+    { "maximum", maximum },
+    { "blend", blend },
+    { "overlay", overlay },
+    { "invert", invert },
+    { "linear", linear },
+    { "clamp", clamp },
+    { "depth", depth },
+    { "rescale", rescale },
+    { "set_white", set_white },
+    { "threshold", threshold },
+    { "select", choose },
+    { "cast", cast },
+    { "fill", flat },
+    { "gray", gray },
+    { "sum", sum },
+    { "mean", mean },
+    { "minval", minval },
+    { "maxval", maxval },
+    { "error_diffusion", error_diffusion },
+    { NULL, NULL },
 };

@@ -134,10 +134,20 @@ static bool stays(const imgpar_array *node)
            !(a->alpha_is_number && node->op->flags & IP_OP_ELEMENTWISE);
 }
 
-/* Two pictures with alpha, and nothing else that has channels. */
+/* A picture of one channel in front of one with alpha: it is opaque. */
+static bool is_opaque_gray(const imgpar_array *node)
+{
+    int first = 0;
+    const imgpar_array *a = node->inputs[0];
+    return many_channels(node, &first) == 1 && first == 1 && !ip_array_is_number(a, NULL, NULL) &&
+           a->type.space != IMGPAR_SPACE_DATA && a->type.white > 0 && ip_type_has_alpha(&node->inputs[1]->type);
+}
+
+/* Two pictures with alpha, of which a gray first one has it unsaid, and nothing else that has channels. */
 static bool blends(const imgpar_array *node)
 {
     int first = 0;
+    if (is_opaque_gray(node)) return !has_word(node, "alpha", "channel");
     return many_channels(node, &first) == 2 && first == 0 && channels_of(&node->inputs[1]->type) > 1 &&
            !has_word(node, "alpha", "channel") && ip_type_has_alpha(&node->inputs[0]->type) &&
            ip_type_has_alpha(&node->inputs[1]->type);
@@ -389,10 +399,17 @@ static ip_stage *weighed_by_alpha(ip_lower *l)
 /* ---- two pictures
  * ------------------------------------------------------------------------------------------------- */
 
+ip_expr *ip_lower_opaque(ip_lower *l, ip_expr *x)
+{
+    if (ip_alpha_of(l->node) != IP_ALPHA_BLENDS || channels_of(&l->node->inputs[0]->type) > 1) return x;
+    return ip_x_select(l->ir, ip_lower_is_alpha(l), number(l, x->dtype, ip_alpha_full(l->node->inputs[0])), x);
+}
+
 /* Alpha of input k, which may be one row, one column or one pixel for all. */
 static ip_expr *alpha_in(ip_lower *l, int k, imgpar_dtype f)
 {
     ip_expr *index[4];
+    if (channels_of(&l->node->inputs[k]->type) == 1) return number(l, f, ip_alpha_full(l->node->inputs[k]));
     ip_lower_place(l, k, index);
     index[C] = ip_lower_i32(l, l->in[k]->dims[C] - 1);
     return as_float(l, f, ip_x_load(l->ir, l->in[k], index, IP_BORDER_NONE, NULL));

@@ -68,6 +68,8 @@ ip_stage *ip_lower_row(ip_lower *l);
 /* The sum of a convolution's weights over its scale; 0 where it is a difference. */
 double ip_convolution_gain(const imgpar_array *node);
 
+/* Input 0 as x; its alpha is full where the call BLENDS and it is a gray picture, which has none. */
+ip_expr *ip_lower_opaque(ip_lower *l, ip_expr *x);
 /* Of a call that BLENDS inputs 0 and 1: their elements weighted by share and alpha, 0 where neither has any; plain,
  * which is what becomes of opaque ones and of alpha. Of l->dtype. */
 ip_expr *ip_lower_blended(ip_lower *l, ip_expr *plain, ip_expr *const shares[2]);

@@ -51,7 +51,8 @@ ip_stage *ip_stages_blend(ip_lower *l)
 {
     imgpar_dtype f = ip_float_for_inputs(l->node);
     ip_expr *const shares[2] = { complement(l, "ratio", f), ip_lower_number(l, "ratio", f) };
-    ip_expr *mean = ip_x_fma(l->ir, float_in(l, 0, f), shares[0], mul(l, float_in(l, 1, f), shares[1]));
+    ip_expr *mean =
+        ip_x_fma(l->ir, ip_lower_opaque(l, float_in(l, 0, f)), shares[0], mul(l, float_in(l, 1, f), shares[1]));
     return ip_lower_map(l, ip_alpha_of(l->node) == IP_ALPHA_BLENDS ? ip_lower_blended(l, mean, shares) : mean);
 }
 
@@ -181,7 +182,7 @@ static ip_expr *overlay_floats(ip_lower *l, ip_expr *mask, double full)
     ip_expr *m = ip_x_cast(l->ir, f, mask);
     const bool is_of_depth = full == 255 || full == 65535;
     if (full != 1) m = mul(l, m, is_of_depth ? number(l, f, 1 / full) : ip_lower_argument(l, f, 1 / full));
-    ip_expr *base = mul(l, float_in(l, 0, f), sub(l, number(l, f, 1), m));
+    ip_expr *base = mul(l, ip_lower_opaque(l, float_in(l, 0, f)), sub(l, number(l, f, 1), m));
     return ip_x_fma(l->ir, float_in(l, 1, f), m, base);
 }
 
@@ -223,7 +224,7 @@ static void shares_of(ip_lower *l, ip_expr *mask, ip_expr *shares[2])
 ip_stage *ip_stages_overlay(ip_lower *l)
 {
     ip_expr *mask = ip_lower_in(l, 2), *shares[2];
-    ip_expr *mean = overlaid(l, ip_lower_value(l, 0), ip_lower_value(l, 1), mask);
+    ip_expr *mean = overlaid(l, ip_lower_opaque(l, ip_lower_value(l, 0)), ip_lower_value(l, 1), mask);
     if (mask->dtype == IMGPAR_BOOL || ip_alpha_of(l->node) != IP_ALPHA_BLENDS) return ip_lower_map(l, mean);
     shares_of(l, mask, shares);
     return ip_lower_map(l, ip_lower_blended(l, mean, shares));
