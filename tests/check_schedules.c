@@ -516,6 +516,9 @@ static const shape shapes[] = {
     /* sums of patches: a block of a row, and what is left of it in whole vectors */
     { "around($1, 1, (p, q) -> (q, exp(boxblur((p - q) * (p - q), 5) * -0.0001)), \"mean\")", IMGPAR_F32, 1, 270, 2,
       1e-4 },
+    /* extremes that one loop folds begin with a number of their own dtype */
+    { "around($1, 1, (p, q) -> q, \"max\")", IMGPAR_U8, 1, 3, 4, 0 },
+    { "around($1, 1, (p, q) -> q, \"min\")", IMGPAR_I16, 1, 61, 3, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

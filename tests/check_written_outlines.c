@@ -336,7 +336,7 @@ START_TEST(circles_are_found) /* _i: channels */
 END_TEST
 
 /* Of each edge's votes a count, vote by vote; peaks and radii looked for place by place. */
-enum { MOST_CIRCLES = 6, MOST_PLACES = 6000, MOST_RADII = 200 };
+enum { MOST_CIRCLES = 6, MOST_PLACES = 6400, MOST_RADII = 200 };
 static const struct voters {
     imgpar_dtype dtype;
     int h, w, least, largest, threshold, apart;

@@ -219,7 +219,8 @@ static void fold_taps(ip_blockwise *b, const windows *g, int axis, int taps)
     if (g->n > 1 || is_nested) ip_emit_count_uses(e, values, n);
     for (int k = 0; k < g->n; k++) {
         const ip_expr *x = g->of[k];
-        const char *at = ip_text(e->ir, "%s[t]", g->acc[k]), *sum = g->at_once ? ip_emit_window_start(e, x) : at;
+        const char *at = ip_text(e->ir, "%s[t]", g->acc[k]), *sum = at;
+        if (g->at_once) sum = ip_text(e->ir, "(%s)(%s)", ip_cl_type(x->dtype), ip_emit_window_start(e, x));
         for (int u = 0; u < taps; u++) {
             int i = k * taps + u;
             const char *w = !weights[i] || names[i] ? names[i] : ip_emit_value(e, weights[i]);
