@@ -18,9 +18,21 @@ imgpar_array *ip_make_key_places(ip_making *m, imgpar_array *a, imgpar_array *ke
 
 /* ---- indexin ------------------------------------------------------------------------------------- */
 
+/* No dtype holds all numbers of both, so what is equal could not be told. */
+static bool meet_in_none(imgpar_dtype a, imgpar_dtype b)
+{
+    const ip_dtype_facts *other = ip_dtype(a == IMGPAR_U64 ? b : a);
+    return (a == IMGPAR_U64) != (b == IMGPAR_U64) && !other->is_float && other->is_signed;
+}
+
 imgpar_status ip_infer_indexin(imgpar_array *node, ip_error *err)
 {
     const int64_t n = ip_type_count(&node->inputs[1]->type);
+    const imgpar_dtype a = node->inputs[0]->type.dtype, keys = node->inputs[1]->type.dtype;
+    if (meet_in_none(a, keys))
+        return ip_fail(err, IMGPAR_E_ARGUMENT,
+                       "indexin: a is %s, keys are %s; no integer holds both: cast one to the other", ip_dtype(a)->name,
+                       ip_dtype(keys)->name);
     if (n > INT32_MAX) return ip_fail(err, IMGPAR_E_LIMIT, "indexin: more than 2147483647 keys");
     node->type.dtype = IMGPAR_I32;
     node->type.space = IMGPAR_SPACE_DATA;
