@@ -759,6 +759,9 @@ START_TEST(an_alpha_is_alpha)
     written_prints("invert(composite(fill(1, 1, [9 9 9], channels=3), fill(1, 1, [5 6 7 64], channels=4), "
                    "operator=source))",
                    "[[250 249 248 64]]");
+    written_prints("composite(fill(1, 1, [0.5 0.5 0.5 1], channels=4, dtype=f32), "
+                   "log(fill(1, 1, [0 1 1 1], channels=4, dtype=f32)), operator=xor)",
+                   "[[0.5 0.5 0.5 1]]");
 }
 END_TEST
 

@@ -356,8 +356,8 @@ static bool has_to_be_stored(const ip_inlining *in, const ip_expr *load)
 /* Later rounds put in only what had several readers in the first, and has one now. */
 static bool is_of_earlier_round(const ip_inlining *in, const ip_expr *load)
 {
-    bool is_here = ip_reads_own_place(load, in->reader) || ip_is_made_where_read(in, load);
-    return in->round > 0 && !(in->was_shared[load->source->id] && is_here);
+    return in->round > 0 && !(in->was_shared[load->source->id] &&
+                              (ip_reads_own_place(load, in->reader) || ip_is_made_where_read(in, load)));
 }
 
 static bool is_node_by_itself(const ip_inlining *in, const ip_expr *load)
