@@ -4,8 +4,8 @@
  *
  * R1. Bytes before a value's end never change while the value lives.
  * R2. Memory never moves while a value holds it: growing past the capacity makes a copy.
- * R3. An address is looked up, never trusted; only the destructor, which gets back what we gave, goes
- *     from the data to its head.
+ * R3. An address is looked up, never trusted; only the destructor, which gets back what we gave, goes from the data
+ *     to its head.
  * R4. A buffer outlives its connection's functions if a value does: it holds the connection.
  * R5. Not SQLite's own destructor (sqlite3_free): SQLite may write behind the end of such values.
  */

@@ -4,8 +4,8 @@
  *
  * R1. An error reads "name(): message" once, in the name the user wrote.
  * R2. Out of memory, too big and interrupted keep SQLite's own codes.
- * R3. sqlite3_interrupt() and progress handlers stop an evaluation within 100 ms, in every version
- *     of SQLite. See Note [Pulse].
+ * R3. sqlite3_interrupt() and progress handlers stop an evaluation within 100 ms, in every version of SQLite. See
+ *     Note [Pulse].
  * R4. No statement of ours outlives the call: sqlite3_close() would refuse.
  * R5. The library's warnings go to sqlite3_log(), and img_warning() tells the last of them.
  * R6. A failure while a deferred image is computed names the operations it went through.

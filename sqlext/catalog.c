@@ -2,12 +2,13 @@
 /*
  * Tables about the module itself: img_ops, img_devices, img_counters, img_settings; img_setting(); and img_warning().
  *
- * R1. img_ops is the operation table, nothing added by hand. R2. img_devices, img_settings and img_setting() are
- * DIRECTONLY; img_setting() is behind the locks of locks.c, and absent
- *     from the safe module.
+ * R1. img_ops is the operation table, nothing added by hand.
+ * R2. img_devices, img_settings and img_setting() are DIRECTONLY; img_setting() is behind the locks of locks.c, and
+ *     absent from the safe module.
  * R3. Counters are those of the connection's own context; all 0 before its first use.
  * R4. img_setting(name, value) returns the value now in force.
- * R5. img_warning() is in the safe module too. It changes from row to row of one statement, so it is not deterministic.
+ * R5. img_warning() is in the safe module too. It changes from row to row of one statement, so it is not
+ *     deterministic.
  *
  *     SELECT name, summary FROM img_ops WHERE category = 'filter';
  *     SELECT img_setting('schedule', 'pixels');

@@ -11,12 +11,11 @@
  * R2. One statement that only reads, a SELECT, with a column at least.
  * R3. While it is stepped, the connection defers: operations take plain images as lazy(), so that a nested form is
  *     one recipe. Sinks and measures inside compute as ever. Inside another imgpar table the images stay deferred.
- * R4. Only columns that are asked for are computed; all of a row in one evaluation, with equal sources read once. R5.
- * Rows are computed by a crew of threads, ahead of the statement, so that reading, computing and writing of neighbours
- *     overlap: two, four and more, as long as each is read; none after a row that SQLite has passed by.
- * R6. Conditions, ORDER BY and LIMIT go into the SELECT: what they drop is not even read. See Note [Passing conditions]
- * of
- *     develop_plan.c.
+ * R4. Only columns that are asked for are computed; all of a row in one evaluation, with equal sources read once.
+ * R5. Rows are computed by a crew of threads, ahead of the statement, so that reading, computing and writing of
+ *     neighbours overlap: two, four and more, as long as each is read; none after a row that SQLite has passed by.
+ * R6. Conditions, ORDER BY and LIMIT go into the SELECT: what they drop is not even read. See Note [Passing
+ *     conditions] of develop_plan.c.
  * R7. A column that fails is an error when it is read, and not before.
  * R8. Columns that are calls of png(), jpeg() or npy() are encoded by the crew too; see develop_edge.c.
  */

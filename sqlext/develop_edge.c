@@ -8,9 +8,8 @@
  *     SELECT name, (blur(img, 2)), (80) FROM photos
  *
  * R1. Only where the value is the column's and nobody else sees it: a plain SELECT, neither DISTINCT nor a compound,
- * whose
- *     column is the call and nothing but it, and whose later clauses name the column neither by its alias nor by its
- *     number. Everything else is computed where it stands, as ever: slower, never different.
+ *     whose column is the call and nothing but it, and whose later clauses name the column neither by its alias nor
+ *     by its number. Everything else is computed where it stands, as ever: slower, never different.
  * R2. The text is cut at tokens, not parsed. That the columns found are those that SQLite sees, their names tell.
  * R3. Settings become columns behind the others, since they may be any expression.
  */

@@ -2,13 +2,14 @@
 /*
  * From records to arrays: the only place where a recipe becomes a graph.
  *
- * R1. A source is opened from its bytes, an operation built by name, a text by imgpar_apply_safe():
- *     nothing here can reach a file, whatever a recipe says.
- * R2. A source whose bytes changed since lazy() is an error before it is decoded. R3. A fault, a source that cannot be
- * opened, and an operation whose images do not fit together, are kept as an error array, which
- *     every operation on it passes on: the failure is that of the sink, and img_try() can tell of it.
- * R4. A value has at most max_pixels pixels (img_settings), and all of a deferred image together MAX_ELEMENTS elements:
- *     a few bytes can ask for a terabyte.
+ * R1. A source is opened from its bytes, an operation built by name, a text by imgpar_apply_safe(): nothing here can
+ *     reach a file, whatever a recipe says.
+ * R2. A source whose bytes changed since lazy() is an error before it is decoded.
+ * R3. A fault, a source that cannot be opened, and an operation whose images do not fit together, are kept as an
+ *     error array, which every operation on it passes on: the failure is that of the sink, and img_try() can tell of
+ *     it.
+ * R4. A value has at most max_pixels pixels (img_settings), and all of a deferred image together MAX_ELEMENTS
+ *     elements: a few bytes can ask for a terabyte.
  * R5. Records that two deferred images share become one array, so shared work is done once.
  * R6. A gradient is by its first image alone, though another one may be the same array: the first gets a node of its
  *     own.

@@ -3,9 +3,10 @@
  * What a header says: img_width() and its like.
  *
  * R1. No pixel is decoded and no device opened; the functions are INNOCUOUS, and DETERMINISTIC: an image table may be
- * indexed by them. R2. They read deferred images too, whose type and shape are known without computing. R3. img_valid()
- * never fails on bad bytes: it says 0. It looks at the header only; img_error() (try.c) at all of it. R4. NULL in gives
- * NULL out.
+ *     indexed by them.
+ * R2. They read deferred images too, whose type and shape are known without computing.
+ * R3. img_valid() never fails on bad bytes: it says 0. It looks at the header only; img_error() (try.c) at all of it.
+ * R4. NULL in gives NULL out.
  *
  *     SELECT img_width(img), img_height(img), img_info(img) FROM photos WHERE img_valid(img);
  */

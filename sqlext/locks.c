@@ -10,8 +10,8 @@
  *
  * R1. A function refuses while the schema of any open database calls it, whichever way that would be run. Temporary
  *     objects do not count: they come with no file, but from statements of this connection.
- * R2. It runs only while the text of a running statement calls it itself. So no name that one database hides can
- *     be called by a statement on another.
+ * R2. It runs only while the text of a running statement calls it itself. So no name that one database hides can be
+ *     called by a statement on another.
  * R3. It refuses while writable_schema is on: then the schema at work need not be the one that is stored.
  * R4. What cannot be looked through is taken for hostile: an error, never a pass.
  * R5. Schemas are looked through once a version. See Note [Versions of a schema].

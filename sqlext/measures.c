@@ -11,13 +11,12 @@
  *     img_pixel(img, x, y [, channel])  a number; without channel of several channels a JSON array
  *     hamming(a, b)                 the number of bits in which two integers differ
  *
- * R1. Sums of integers of up to 16 bits are exact; wider ones and floats go through f64 (f32 where the device
- *     has none).
+ * R1. Sums of integers of up to 16 bits are exact; wider ones and floats go through f64 (f32 where the device has
+ *     none).
  * R2. ssim is that of Wang et al. 2004, in f64: a Gaussian window of 11x11 and sigma 1.5, C1 = (0.01 L)^2, C2 = (0.03
- * L)^2,
- *     L the white of a (of data the dtype's range, 1 for floats), over all channels. edges 'valid', as in the authors'
- *     ssim_index.m: only the pixels count whose window lies inside, which takes 11x11 pixels; 'reflect': edges are
- *     mirrored, and every pixel counts.
+ *     L)^2, L the white of a (of data the dtype's range, 1 for floats), over all channels. edges 'valid', as in the
+ *     authors' ssim_index.m: only the pixels count whose window lies inside, which takes 11x11 pixels; 'reflect':
+ *     edges are mirrored, and every pixel counts.
  * R3. peak is the white of a (of data the dtype's range, 1 for floats) unless given.
  * R4. img_pixel computes that pixel and what it depends on, no more.
  * R5. NULL in gives NULL out.

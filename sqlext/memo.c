@@ -2,9 +2,9 @@
 /*
  * The memo.
  *
- * R1. Recipes are compared byte by byte; their last check only tells which are worth it. R2. A few entries, the oldest
- * one goes first. Recipes of more than MAX_RECIPE bytes and images of more than MAX_PIXELS
- *     bytes are not remembered.
+ * R1. Recipes are compared byte by byte; their last check only tells which are worth it.
+ * R2. A few entries, the oldest one goes first. Recipes of more than MAX_RECIPE bytes and images of more than
+ *     MAX_PIXELS bytes are not remembered.
  * R3. Only sinks, which need all pixels anyway, leave images here: a measure fuses with what it measures.
  * R4. A recipe whose bytes live in a buffer is remembered by that, not by a copy.
  */

@@ -10,8 +10,8 @@
  * lazy(img) and it returns a deferred image that only remembers the work; png(), save(), img_mean(),
  * histogram() then do all of it at once, fused.
  *
- * R1. sqlite3_imgpar_init registers everything; sqlite3_imgparsafe_init the same without the functions
- *     that touch files or settings.
+ * R1. sqlite3_imgpar_init registers everything; sqlite3_imgparsafe_init the same without the functions that touch
+ *     files or settings.
  * R2. Loading opens no device and reads no file.
  * R3. The module stays loaded: live values and the OpenCL runtime's threads may outlast a connection.
  * R4. Each connection has its own state; a second load on one connection replaces the functions.

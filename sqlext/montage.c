@@ -5,9 +5,9 @@
  *     SELECT writefile('sheet.png', montage(img, 6)) FROM photos;
  *     SELECT writefile('sheet.png', montage(lazy(img), 'columns=6, width=200, gap=10')) FROM photos;
  *
- * R1. Each image is made to fit a cell of width x height pixels (160 x 160), never enlarged, and stands in its middle.
- *     Cells are in rows of `columns` (0: about as many as rows), gap pixels apart, in the order of the rows; in
- *     SQLite before 3.44 that is the order of a sub-query with ORDER BY.
+ * R1. Each image is made to fit a cell of width x height pixels (160 x 160), never enlarged, and stands in its
+ *     middle. Cells are in rows of `columns` (0: about as many as rows), gap pixels apart, in the order of the rows;
+ *     in SQLite before 3.44 that is the order of a sub-query with ORDER BY.
  * R2. The sheet is RGB of 8 bits. Alpha shows the background (255), a gray level; u16 is scaled, other dtypes keep
  *     their numbers, rounded and saturated.
  * R3. NULLs are skipped; no image gives NULL. Options are those of the first row.

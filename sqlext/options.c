@@ -2,9 +2,9 @@
 /*
  * Options of an operation.
  *
- * R1. Options go by position, in the order of the operation's row, or in a text that begins with
- *     NAME= of one of its parameters; positions come first. Where the next position must have a text (the words that
- *     text() draws), every text is that one, whatever it begins with.
+ * R1. Options go by position, in the order of the operation's row, or in a text that begins with NAME= of one of its
+ *     parameters; positions come first. Where the next position must have a text (the words that text() draws), every
+ *     text is that one, whatever it begins with.
  * R2. A value given by position can never become a second option: words are checked, other texts quoted.
  * R3. Matrices and vectors are given as '[1 2; 3 4]' or as JSON arrays.
  * R4. What a number means, and its range, is the library's to say.

@@ -5,10 +5,10 @@
  *     SELECT count(*) FROM photos, pixels(img) WHERE v < 20;
  *     SELECT x, y, r, g, b FROM pixels((SELECT img FROM photos)) WHERE y = 10 AND x BETWEEN 5 AND 8;
  *
- * R1. Of the whole image, or of the rectangle given by x0, y0, w, h, as far as it lies inside. R2. Bounds on x and y
- * narrow that: only what lies within is computed and read. R3. r, g, b: the channels; of gray images the level. a:
- * alpha, or NULL. v: the level as gray() makes it (bt601), in double
- *     of floats. Images of more than four channels: v is the first one. The table's .about has the formula.
+ * R1. Of the whole image, or of the rectangle given by x0, y0, w, h, as far as it lies inside.
+ * R2. Bounds on x and y narrow that: only what lies within is computed and read.
+ * R3. r, g, b: the channels; of gray images the level. a: alpha, or NULL. v: the level as gray() makes it (bt601), in
+ *     double of floats. Images of more than four channels: v is the first one. The table's .about has the formula.
  */
 #include "element.h"
 #include "table.h"

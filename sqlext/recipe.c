@@ -3,14 +3,14 @@
  * Recipes: reading, checking, extending, writing.
  *
  * R1. Any bytes at all are safe to read: lengths are compared with what is left before they are used.
- * R2. Everything is checked before anything is built: known kind, name in the table and offered in SQL,
- *     its number of inputs, inputs before their user, texts ended by their only zero, sums right,
- *     every record but the last one used by a later one.
+ * R2. Everything is checked before anything is built: known kind, name in the table and offered in SQL, its number of
+ *     inputs, inputs before their user, texts ended by their only zero, sums right, every record but the last one
+ *     used by a later one.
  * R3. Caps: 1,000 sources, 10,000 records, 1,000 levels, 1,000,000 bytes of text a record.
  * R4. Equal records are stored once. Equality compares bytes; a hash only finds the candidates.
  * R5. Reading costs by the number of records, not by the size of the sources.
- * R6. A damaged byte is found: in heads and texts when read, in a source when it is built.
- *     A recipe cut at the end of a record that is itself a value is that value (recipe.h says why).
+ * R6. A damaged byte is found: in heads and texts when read, in a source when it is built. A recipe cut at the end of
+ *     a record that is itself a value is that value (recipe.h says why).
  */
 #include "recipe.h"
 #include "buffers.h"

@@ -5,8 +5,8 @@
  * R1. Every row offered in SQL is there as img_NAME; under its bare name only where the row says so.
  * R2. NULL in gives NULL out, whatever the place of the NULL.
  * R3. A function is DETERMINISTIC only where its row promises the same bytes on every device.
- * R4. Arguments: the operation's images, then its options (options.h). Where a row takes more images than its own, all
- *     up to the first option are: a blob, or of a row without options whatever it is.
+ * R4. Arguments: the operation's images, then its options (options.h). Where a row takes more images than its own,
+ *     all up to the first option are: a blob, or of a row without options whatever it is.
  *
  *     SELECT blur(img, 2) FROM photos;                            -- finished PNG
  *     SELECT png(blend(blur(lazy(a), 2), img_invert(b), 0.3));    -- deferred, computed once

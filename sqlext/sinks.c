@@ -2,9 +2,11 @@
 /*
  * Where deferred images begin and end: lazy(), png(), jpeg(), npy(), raw(), save().
  *
- * R1. lazy(img) only remembers the image's bytes; of a deferred image it is that image. R2. A sink computes the whole
- * graph at once, of a deferred image or a plain one. R3. save() touches files: DIRECTONLY, behind the locks of locks.c,
- * and absent from the safe module. It returns the path. R4. NULL in gives NULL out.
+ * R1. lazy(img) only remembers the image's bytes; of a deferred image it is that image.
+ * R2. A sink computes the whole graph at once, of a deferred image or a plain one.
+ * R3. save() touches files: DIRECTONLY, behind the locks of locks.c, and absent from the safe module. It returns the
+ *     path.
+ * R4. NULL in gives NULL out.
  *
  *     lazy(img)   png(img [, 'level=9'])   jpeg(img [, 90 | 'quality=90'])   npy(img)   raw(img)
  *     save(img, path [, settings])

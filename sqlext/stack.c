@@ -9,8 +9,8 @@
  * R2. The mean of integers is exact: the sum in i64, divided, to nearest, ties to even. Floats are summed in f64 (f32
  *     where the device has none), in order.
  * R3. A few images are held at a time, whatever their number.
- * R4. With any deferred image the result is deferred; it is computed all the same, since a recipe of all the
- *     sources would be as large as they are.
+ * R4. With any deferred image the result is deferred; it is computed all the same, since a recipe of all the sources
+ *     would be as large as they are.
  */
 #include "element.h"
 #include "values.h"

@@ -4,12 +4,11 @@
  *
  *     SELECT channel, mean, std FROM photos, img_stats_of(img) WHERE name = 'tower';
  *
- * R1. All numbers of all channels come from one evaluation. R2. Sums of integers of up to 16 bits are exact, and so is
- * the standard deviation made of them; the rest goes through f64
- *     (f32 where the device has none), by deviations from the mean, as img_std does it.
+ * R1. All numbers of all channels come from one evaluation.
+ * R2. Sums of integers of up to 16 bits are exact, and so is the standard deviation made of them; the rest goes
+ *     through f64 (f32 where the device has none), by deviations from the mean, as img_std does it.
  * R3. As everywhere NaN loses against numbers in min and max, and makes mean, sum and std NaN, which SQL has as NULL;
- * so does
- *     an infinity with std.
+ *     so does an infinity with std.
  */
 #include "element.h"
 #include "table.h"

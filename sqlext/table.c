@@ -4,10 +4,10 @@
  *
  * R1. A table is eponymous: it is there without CREATE, and cannot be created in a schema. Those with parameters are
  *     made by CREATE VIRTUAL TABLE, in temp only: a table in a database file would run for whoever opens it.
- * R2. A required argument that is missing is an error that names it; a NULL argument gives no rows. R3. Rows made at
- * once live from the beginning of a scan to its end. R4. Tables that tell of devices, settings or files are DIRECTONLY.
- * Those that touch files are behind the locks of locks.c, too;
- *     what was created in temp is called by its own name, so the statement's text tells nothing of it.
+ * R2. A required argument that is missing is an error that names it; a NULL argument gives no rows.
+ * R3. Rows made at once live from the beginning of a scan to its end.
+ * R4. Tables that tell of devices, settings or files are DIRECTONLY. Those that touch files are behind the locks of
+ *     locks.c, too; what was created in temp is called by its own name, so the statement's text tells nothing of it.
  * R5. Argument columns read NULL: they carry images, and nobody needs them back.
  * R6. Bounds on the first columns and the set of columns that are read reach the scan; SQLite checks all rows again.
  */

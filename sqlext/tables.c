@@ -6,8 +6,8 @@
  * R2. histogram: one row a channel and bin, in that order; channel -1 is all of them. The operation puts v into bin
  *     floor((v - min) bins / (max - min)), max into the last one, and what is outside or NaN nowhere; min and max are
  *     the arguments lowest and highest, else black and white (data: the dtype's range, floats 0 to 1). lo and hi are
- *     the least and greatest integer of the bin (an empty one has hi below lo); of floats, of 64-bit integers and where
- *     lowest or highest is no whole number its edges. percent is the share of what was counted in the channel.
+ *     the least and greatest integer of the bin (an empty one has hi below lo); of floats, of 64-bit integers and
+ *     where lowest or highest is no whole number its edges. percent is the share of what was counted in the channel.
  * R3. img_explain: one row a kernel; nothing is computed or compiled.
  *
  *     SELECT bin, count FROM histogram((SELECT img FROM photos WHERE id = 1), 16, 0);

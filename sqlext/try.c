@@ -5,14 +5,11 @@
  *     SELECT name, img_try(thumbnail(lazy(img), 320)), img_error(thumbnail(lazy(img), 320)) FROM photos;
  *
  * R1. x is computed whole: a deferred image with all its operations, a plain one by decoding it. A plain image comes
- * back
- *     as it is, a deferred one as PNG or NPY.
+ *     back as it is, a deferred one as PNG or NPY.
  * R2. What fails is what x is: damaged data, an operation that does not fit, an empty blob, a text, a number.
- * Interruption, a lack of memory and
- *     a result above SQLite's length limit stay errors.
+ *     Interruption, a lack of memory and a result above SQLite's length limit stay errors.
  * R3. A function of a plain image that fails is an error before img_try() is called: x has to be deferred. So is what
- * is wrong
- *     with any image, such as blur(x, -1), and a function whose result is a number.
+ *     is wrong with any image, such as blur(x, -1), and a function whose result is a number.
  * R4. NULL in gives NULL out.
  */
 #include "values.h"

@@ -3,16 +3,17 @@
  * Arguments and results.
  *
  * R1. What is neither an image nor a deferred image is an error that says what it is: at once, but for lazy() and
- * inside a table of
- *     R9, where it is one of the sink (R8).
- * R2. A number stands for an image only beside a real one. R3. Any deferred input makes the result deferred; nothing is
- * computed then. R4. The largest recipe is extended, so that the least is copied. R5. A finished image that no sink
- * asked for comes back as it went: dtype, shape and space. PNG holds u8, u16 and bool of rank 2, or
- *     of rank 3 with 1 to 4 channels, and pixels it must have. The rest becomes NPY. (imgpar_encode_exact)
- * R6. A result longer than SQLITE_LIMIT_LENGTH is refused, before computing where the size is known. R7. Results live
- * in SQLite's memory. R8. A deferred image may have a damaged source, or an operation that does not fit its images:
- * what it fails with is told where
- *     it is computed.
+ *     inside a table of R9, where it is one of the sink (R8).
+ * R2. A number stands for an image only beside a real one.
+ * R3. Any deferred input makes the result deferred; nothing is computed then.
+ * R4. The largest recipe is extended, so that the least is copied.
+ * R5. A finished image that no sink asked for comes back as it went: dtype, shape and space. PNG holds u8, u16 and
+ *     bool of rank 2, or of rank 3 with 1 to 4 channels, and pixels it must have. The rest becomes NPY.
+ *     (imgpar_encode_exact)
+ * R6. A result longer than SQLITE_LIMIT_LENGTH is refused, before computing where the size is known.
+ * R7. Results live in SQLite's memory.
+ * R8. A deferred image may have a damaged source, or an operation that does not fit its images: what it fails with is
+ *     told where it is computed.
  * R9. Inside an imgpar(SELECT ...) table the first plain image is taken as deferred.
  */
 #include "values.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by the files that turn kernels into statements: the state of one kernel's
- * emission, printing of expressions, slots of the parameter buffer. Schedules (emit_rows.c,
- * emit_pixels.c) build on this and on nothing else.
+ * Shared by the files that turn kernels into statements: the state of one kernel's emission, printing of expressions,
+ * slots of the parameter buffer, and what schedules (emit_rows.c, emit_tiles.c, emit_pixels.c, emit_scan.c) have in
+ * common.
  */
 #ifndef IP_COMPILE_EMIT_H
 #define IP_COMPILE_EMIT_H
@@ -279,7 +279,7 @@ void ip_emit_fold_end(ip_emit *e, const ip_stage *fold);
 /* Lanes that suit the widest type below root. */
 int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored);
 /*
- * Channels. Up to WRITTEN_CHANNELS of them are written out one by one, each a copy of the body with its channel put in
+ * Channels. Up to IP_WRITTEN_CHANNELS of them are written out one by one, each a copy of the body with its channel put in
  * (so that alpha, broadcasting and shared work are decided while compiling); more are a loop over c. Between enter and
  * leave there are `n` bodies to compute; channel k's index is ip_emit_channel_text(e, k).
  */

@@ -2,18 +2,17 @@
 /*
  * Which stages go into their readers, and which are kept.
  *
- * A load of stage p is replaced by p's body when
- *   1. it reads p at its own place (z, y, x; any channel), or at computed places that are known to be inside and p
- *      reads nothing around itself (a chain of views is one index map), or p is a cheap map of a line, Note [Lines],
- *      or a product of rows, Note [Products of kept rows], and (Where the same reader also looks at p's neighbours,
- *      p is kept for those anyway; and where any reader does, if p itself is made of neighbours and is more than one
- *      of them.) (But what is dearer elsewhere, or loses the form of loop that makes it quick, is kept.)
- *   2. p is not asked for, is no f16 stage (which rounds where it is stored), and
- *   3. p has one reader, or computing it again costs less than keeping it (COST operations), and it does not keep less
- *      than what it is made of, as a level of a pyramid does.
- * Rule 3 is waived where the one reader of p folds short rows of it, column by column (is_used_up()).
+ * RULES, at the end of this file, decides: the first row that applies to a load of a stage p wins, and where none does,
+ * p is kept. In short,
+ *   - p's body takes the place of the load where the load reads p at the reader's own place, or at computed places that
+ *     are known to be inside if p is cheap (COST) and reads nothing around itself (a chain of views is one index map).
+ *   - p is computed again at each neighbour where that costs less than a row that is kept: Notes [Lines], [Products of
+ *     kept rows], [Widened elements].
+ *   - p is kept where it is asked for; where it is stored as f16, which rounds; where several read it and it is dear, or
+ *     it holds less than what it is made of, as a level of a pyramid does; where its neighbours are read anyway; and
+ *     where the reader would lose a quick form of loop or an idiom.
  * Expressions stay below IP_INLINED_SIZE, and the reads in them below MAX_LOADS, so that compile time stays linear in
- * the graph. RULES, at the end, is the list of what decides.
+ * the graph.
  */
 #include "compile/inline.h"
 

@@ -2,7 +2,7 @@
 /*
  * The texture schedule: which inputs of a kernel are read through image2d_t. The kernel itself is that of pixels, one
  * work-item a pixel; the texture cache serves reads near each other in both directions, and the sampler applies
- * borders (emit_expr.c, Note [Samplers]).
+ * borders (emit_memory.c, Note [Samplers]).
  *
  * Only nearest texels are asked for, so a read gives the element's own bytes. The sampler's linear filter is not used:
  * many devices weight with 8 bits, which is coarser than the rows of resize and at promise; they compute their weights.

@@ -18,7 +18,7 @@ typedef struct ip_op ip_op;
 
 enum {
     IP_OP_ELEMENTWISE = 1, /* inputs broadcast, and may be numbers; coordinates x y z c take its shape */
-    IP_OP_OPERATOR = 2,    /* promotes as operators do (DESIGN.md section 1); written as symbol, where it has one */
+    IP_OP_OPERATOR = 2,    /* promotes as operators do (ops/types.def); written as symbol, where it has one */
     IP_OP_HIDDEN = 4,      /* made by the library itself; not in lists, not callable by name from text */
     IP_OP_FILE = 8,        /* touches files: refused in SQL, recipes and imgpar_apply_safe() */
     IP_OP_VIEW = 16,       /* moves elements and computes nothing: a chain of such is one index map (ops/view.h) */

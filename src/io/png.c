@@ -4,17 +4,16 @@
  * is widened, palettes become RGB, tRNS becomes alpha, 16 bits come in native order. Colour is left alone: what gamma
  * and profiles say is passed on (png_metadata.h), and converts nothing.
  *
- * Note [Chunks dropped]. Of the ancillary chunks only tRNS is given to libpng, and
- * exact.c's is read by us where it stands behind IHDR;
- * all others are skipped unread (their CRC is still checked). Text and profile
- * chunks are compressed, and 57 bytes of them can ask for a gigabyte; and many
- * good pictures carry a profile that libpng calls an error. Those that are kept
- * are found by our own walk over the chunks (png_metadata.c), because they may follow
- * the picture data, while a header is wanted before that.
+ * Note [Chunks dropped]
+ * Of the ancillary chunks only tRNS is given to libpng, and exact.c's is read by us where it stands behind IHDR; all
+ * others are skipped unread (their CRC is still checked). Text and profile chunks are compressed, and 57 bytes of them
+ * can ask for a gigabyte; and many good pictures carry a profile that libpng calls an error. Those that are kept are
+ * found by our own walk over the chunks (png_metadata.c), because they may follow the picture data, while a header is
+ * wanted before that.
  *
- * Note [Long jumps]. libpng reports errors by calling us, and we may not
- * return. Whatever must survive the jump is in struct reader, never in a local
- * variable of the function that calls setjmp().
+ * Note [Long jumps]
+ * libpng reports errors by calling us, and we may not return. Whatever must survive the jump is in struct reader, never
+ * in a local variable of the function that calls setjmp().
  */
 #include "io/exif.h"
 #include "io/png_metadata.h"

@@ -73,8 +73,8 @@ typedef struct ip_stage {
     /* REDUCE, HISTOGRAM, BY_KEY */
     int64_t over[4];
     ip_reduce reduce;
-    /* MIN of SELECT(test, place, identity): a number that rises with each element, below which no place of it and those
-     * behind it is; else NULL */
+    /* MIN of SELECT(test, place, identity): a lower bound of the places of this element and of all later ones, which
+     * never falls. A fold skips a block whose bound is not below the minimum so far. NULL: not known */
     ip_expr *least_place;
     imgpar_dtype acc_dtype; /* U64 I64 F32 F64, or for MIN, MAX, CUSTOM the body's; SCAN: of state 0 */
     ip_expr *init;          /* CUSTOM: the identity; SCAN; BY_KEY: what each result begins with, NULL: nothing */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lowering: from a node to stages. A row's lower() sees the node and its inputs'
- * stages and returns the stage that holds the node's value. The helpers here are
- * what most rows need; each follows DESIGN.md section 1 (named operations keep their
- * input's dtype, round to nearest even and saturate). Places and extents are those of the array; what they
- * are in a stage of complex numbers is for ops/complex.h and ops/view.h.
+ * Lowering: from a node to stages. A row's lower() sees the node and its inputs' stages and returns the stage that
+ * holds the node's value. The helpers here are what most rows need. Named operations keep their input's dtype, round to
+ * nearest even and saturate. Places and extents are those of the array; what they are in a stage of complex numbers is
+ * for ops/complex.h and ops/view.h.
  *
  *     static ip_stage *lower_invert(ip_lower *l) {
  *         ip_expr *x = ip_lower_in(l, 0);

@@ -8,7 +8,7 @@
  *   - else (a reshape that joins axes, repeat, pad, concatenate, ...) the indices are put in for the
  *     coordinates of the view below.
  *
- * Views name axes as their users do, by the array's own shape; ip_axis_dim() tells which of the four
+ * Views name axes as their users do, by the array's own shape; ip_type_axis_dim() tells which of the four
  * dims of a stage such an axis is. Strides and extents are arguments of the kernel, except along the
  * channels, which are part of the program.
  *

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs: found in memory, found on disk, or built. In memory the cache keeps
- * the MAX_PROGRAMS used last; a program that somebody holds outlives its place.
+ * Programs: found in memory, found on disk, or built. In memory the cache keeps the MAX_PROGRAMS used last; a program
+ * that somebody holds outlives its place.
  *
- * Note [One build]. A program is listed before it is built, in the state RUNNING, so that whoever wants the same one
- * finds it and waits for its state to change instead of building it again. A failed one leaves the list, so that the
- * next request tries again; those who waited get its error.
+ * Note [One build]
+ * A program is listed before it is built, in the state RUNNING, so that whoever wants the same one finds it and waits
+ * for its state to change instead of building it again. A failed one leaves the list, so that the next request tries
+ * again; those who waited get its error.
  */
 #include "run/cachefile.h"
 #include "run/device_impl.h"

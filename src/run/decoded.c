@@ -3,12 +3,11 @@
  * The decoded sources.
  *
  * R1. Found by content: the encoded bytes are kept and compared; a hash only finds the candidate. A file that was
- * opened once
- *     is also known by that opening, so that its regions need not read it again; whoever asks has compared its
- *     identity.
- * R2. Bounded in bytes, pixels and encoded bytes together; what was used longest ago goes first. R3. Only pixels of the
- * host are kept. Every evaluation makes a value of its own around them, so that copies on devices go
- *     with the evaluation and never take device memory from others.
+ *     opened once is also known by that opening, so that its regions need not read it again; whoever asks has
+ *     compared its identity.
+ * R2. Bounded in bytes, pixels and encoded bytes together; what was used longest ago goes first.
+ * R3. Only pixels of the host are kept. Every evaluation makes a value of its own around them, so that copies on
+ *     devices go with the evaluation and never take device memory from others.
  */
 #include "run/decoded.h"
 

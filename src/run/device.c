@@ -11,9 +11,12 @@
 
 /* ---- opening and closing --------------------------------------------------------- */
 
-/* Note [Budget]. PoCL aborts the process when the host has no memory left, and other drivers take pages only when they
- * are touched. So we never rely on the device refusing: what we allocate is counted against a budget. A CPU's memory is
- * the host's, of which decoded files and the program around us need their half. */
+/*
+ * Note [Budget]
+ * PoCL aborts the process when the host has no memory left, and other drivers take pages only when they are touched. So
+ * we never rely on the device refusing: what we allocate is counted against a budget. A CPU's memory is the host's, of
+ * which decoded files and the program around us need their half.
+ */
 static uint64_t choose_budget(const ip_device *device, uint64_t limit_bytes)
 {
     const ip_device_facts *facts = &device->facts;

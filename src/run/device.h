@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The only code that calls OpenCL: devices, buffers, programs, launches. Every
- * call is checked; a failure becomes an ip_error that names the CL call, its
- * symbolic error and, for builds, the log.
+ * The only code of evaluation that calls OpenCL: devices, buffers, programs, launches. (src/cl, the layer for users'
+ * own kernels, calls it, too, and stands on this.) Every call is checked; a failure becomes an ip_error that names the
+ * CL call, its symbolic error and, for builds, the log.
  *
  * An ip_device has a CL context, which others of the same hardware may have, too (device.c, Note [Shared contexts]),
  * and a queue for kernels and one for copies of its own. Commands are ordered by the buffers they share and by nothing

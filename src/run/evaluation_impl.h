@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of an ip_evaluation, which six files share: evaluate.c makes it and runs its kernels, strips.c decides
- * how much is run at once, windows.c reads sources by rows, worth.c tells what it is like, totals.c puts folds together
- * whose parts were computed apart, spill.c runs a plan whose inner values do not fit.
+ * The inside of an ip_evaluation, which several files share: evaluate.c makes it and runs its kernels, plans.c keeps
+ * its plan, tier.c decides whether the interpreter begins, strips.c how much is run at once, windows.c reads sources by
+ * rows, worth.c tells what it is like, looks.c computes what has to see its source twice, totals.c puts folds together
+ * whose parts were computed apart, spill.c runs a plan whose inner values do not fit, promises.c looks for reads that
+ * break a border's promise.
  */
 #ifndef IP_RUN_EVALUATION_IMPL_H
 #define IP_RUN_EVALUATION_IMPL_H
