@@ -279,9 +279,9 @@ void ip_emit_fold_end(ip_emit *e, const ip_stage *fold);
 /* Lanes that suit the widest type below root. */
 int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored);
 /*
- * Channels. Up to IP_WRITTEN_CHANNELS of them are written out one by one, each a copy of the body with its channel put in
- * (so that alpha, broadcasting and shared work are decided while compiling); more are a loop over c. Between enter and
- * leave there are `n` bodies to compute; channel k's index is ip_emit_channel_text(e, k).
+ * Channels. Up to IP_WRITTEN_CHANNELS of them are written out one by one, each a copy of the body with its channel put
+ * in (so that alpha, broadcasting and shared work are decided while compiling); more are a loop over c. Between enter
+ * and leave there are `n` bodies to compute; channel k's index is ip_emit_channel_text(e, k).
  */
 typedef struct ip_channels {
     int n;

@@ -27,7 +27,7 @@
 
 #include <math.h>
 
-enum { LANES = 16, BLOCK = 2048, ROW_COLUMNS = 65536, BINS_KEPT = 1536, BINS_BETWEEN = 16 };
+enum { LANES = 16, BLOCK = 2048, BINS_KEPT = 1536, BINS_BETWEEN = 16 };
 
 static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
 
@@ -270,7 +270,7 @@ static ip_expr *small_addend(const ip_kernel *k, const ip_stage *s)
         is_float(x->arg[0]->dtype))
         return NULL;
     double most = fmax(fabs(x->arg[0]->lo), fabs(x->arg[0]->hi));
-    double elements = ROW_COLUMNS * (s->over[3] > 4 ? (double)s->over[3] : 4);
+    double elements = IP_FOLD_COLUMNS * (s->over[3] > 4 ? (double)s->over[3] : 4);
     return most * elements < 2147483648.0 ? x->arg[0] : NULL;
 }
 

@@ -44,8 +44,6 @@
 
 #include <string.h>
 
-enum { FETCH_PAGES = 2, FETCH_ROWS = 3, FETCH_BELOW = 4 /* ip_fetch_next() */ };
-
 static ip_reads reads_of(const ip_emit *e, ip_expr *body)
 {
     const ip_site site = ip_emit_site(e);
@@ -68,9 +66,9 @@ static void fetch_reads(ip_emit *e, ip_expr *body, const char *from, const char 
     for (int k = 0; k < r.n; k++) {
         const ip_stage *s = r.of[k].load->source;
         const int columns = ip_columns_read(&r, k);
-        const char *times = ip_times_read(&r, k) > 1
-                                ? ip_text(e->ir, " * (%s == %d ? %d : 1)", fetches, FETCH_PAGES, ip_times_read(&r, k))
-                                : "";
+        const char *times = ip_times_read(&r, k) > 1 ? ip_text(e->ir, " * (%s == %d ? %d : 1)", fetches, IP_FETCH_PAGES,
+                                                               ip_times_read(&r, k))
+                                                     : "";
         ip_s_add(e->ir, when, IP_S_STORE,
                  ip_text(e->ir, "ip_fetch_next((__global const uchar *)(%s + (long)%s%s), %s%s, %s, (long)%s)",
                          ip_emit_row_pointer(e, r.of[k].load), ip_text_times(e->ir, from, s->dims[3] * columns), times,
@@ -161,8 +159,8 @@ static const char *fetches_of(ip_emit *e, const ip_placed *p)
     const bool is_last = p == &k->placed[k->n_placed - 1], has_reads = strcmp(reads, "0") != 0;
     const char *how = ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL);
     if (!is_last && p->pace >= 0) return reads;
-    if (!is_last) return has_reads ? ip_text(e->ir, "(%s & %d)", how, FETCH_BELOW - 1) : reads;
-    return has_reads ? how : ip_text(e->ir, "(%s == %d)", how, FETCH_BELOW);
+    if (!is_last) return has_reads ? ip_text(e->ir, "(%s & %d)", how, IP_FETCH_BELOW - 1) : reads;
+    return has_reads ? how : ip_text(e->ir, "(%s == %d)", how, IP_FETCH_BELOW);
 }
 
 const char *ip_emit_without_blocks(ip_emit *e, const ip_placed *p)
@@ -191,7 +189,7 @@ static void fetch_rows_ahead(ip_emit *e, const ip_placed *p)
     const ip_kernel *k = e->kernel;
     if (p != &k->placed[k->n_placed - 1] || k->n_ahead == 0) return;
     const char *how = ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL);
-    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == %d", how, FETCH_BELOW), NULL, NULL);
+    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == %d", how, IP_FETCH_BELOW), NULL, NULL);
     int beside[2];
     columns_beside(k, beside);
     const char *first = beside[0] > 0 ? ip_text(e->ir, "(from - (from == xa ? %d : 0))", beside[0]) : "from";
@@ -214,7 +212,7 @@ static void fetch_block(ip_emit *e, const ip_placed *p)
 {
     const char *how = ip_emit_fetches(e, p->stage->body);
     if (e->kernel->n_ahead > 0 && p->pace >= 0)
-        how = ip_text(e->ir, "(%s == %d ? %d : %s)", how, FETCH_BELOW, FETCH_ROWS, how);
+        how = ip_text(e->ir, "(%s == %d ? %d : %s)", how, IP_FETCH_BELOW, IP_FETCH_ROWS, how);
     fetch_reads(e, p->stage->body, "from", "to", how);
 }
 

@@ -174,6 +174,12 @@ typedef struct ip_texture {
 } ip_texture;
 enum { IP_MAX_TEXTURES = 16 };
 
+/* Columns of a row that a work-item folds at a time, at most: emit_fold.c, Note [Sums of small integers]. */
+enum { IP_FOLD_COLUMNS = 65536 };
+
+/* How what is read is fetched: the argument `how` of ip_fetch_next() in shaders/helpers.cl. */
+typedef enum ip_fetch { IP_FETCH_NOTHING, IP_FETCH_AHEAD, IP_FETCH_PAGES, IP_FETCH_ROWS, IP_FETCH_BELOW } ip_fetch;
+
 /* Kernel arguments: buffers in the order output..., input..., scratch, then one int buffer P. This tells what stands in
  * P. */
 typedef enum ip_slot_kind {

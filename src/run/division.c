@@ -14,7 +14,6 @@ enum {
     PLACES_COLUMNS = 1024,    /* what they read at computed places, and the rows above, stay in the caches */
     ACROSS_BYTES = 48 << 10,  /* of rows that are copied together */
     FETCHED_ACROSS = 1 << 20, /* bytes from which columns of other rows are fetched: processors foresee none of them */
-    FOLD_COLUMNS = 65536,     /* Note [Sums of small integers] in emit_fold.c */
     MIN_ROWS = 16,
     GROUPS_AHEAD = 4,         /* tiles that fold: groups are this many times what keeps the device busy */
     LONG_RUN = 256 << 10,     /* bytes that are worth fetching from many pages */
@@ -264,7 +263,7 @@ static void divide_rows(ip_launching *l)
     int64_t rows = r->y1 - r->y0, columns = r->x1 - r->x0;
     int64_t target = (int64_t)ip_device_facts_of(l->runner->device)->work_items_per_launch;
     int64_t chunk = keeps_rows ? cached_columns(l, columns) : columns;
-    if (k->n_folds > 0 && !k->whole_rows && chunk > FOLD_COLUMNS) chunk = FOLD_COLUMNS;
+    if (k->n_folds > 0 && !k->whole_rows && chunk > IP_FOLD_COLUMNS) chunk = IP_FOLD_COLUMNS;
     d->items_z = (int)ip_ceil_div(r->z1 - r->z0, k->planes_at_once > 0 ? k->planes_at_once : 1);
     int64_t beside = ip_ceil_div(columns, chunk > 0 ? chunk : 1) * (d->items_z > 0 ? d->items_z : 1);
     int64_t per_row = ip_operations_per_row(l, chunk);

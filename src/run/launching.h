@@ -18,9 +18,8 @@ typedef struct ip_division {
     int items_x, items_y, items_z;      /* work-items; of tiles: work-groups */
     size_t scratch_start, scratch_each; /* in units of 64 bytes */
     size_t scratch_bytes;
-    bool streams; /* what is written is large: emit_stream.c, Note [Streaming] */
-    /* how what is read is fetched, ip_fetch_next() */
-    enum { IP_FETCH_NOTHING, IP_FETCH_AHEAD, IP_FETCH_PAGES, IP_FETCH_ROWS, IP_FETCH_BELOW } fetches;
+    bool streams;          /* what is written is large: emit_stream.c, Note [Streaming] */
+    ip_fetch fetches;      /* how what is read is fetched */
     ip_scan_division scan; /* recurrences: this and scratch_bytes instead */
 } ip_division;
 
