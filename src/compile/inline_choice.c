@@ -8,9 +8,9 @@
  *     are known to be inside if p is cheap (COST) and reads nothing around itself (a chain of views is one index map).
  *   - p is computed again at each neighbour where that costs less than a row that is kept: Notes [Lines], [Products of
  *     kept rows], [Widened elements].
- *   - p is kept where it is asked for; where it is stored as f16, which rounds; where several read it and it is dear, or
- *     it holds less than what it is made of, as a level of a pyramid does; where its neighbours are read anyway; and
- *     where the reader would lose a quick form of loop or an idiom.
+ *   - p is kept where it is asked for; where it is stored as f16, which rounds; where several read it and it is dear;
+ *     where it holds less than what it is made of, as a level of a pyramid does; where its neighbours are read anyway;
+ *     and where the reader would lose a quick form of loop or an idiom.
  * Expressions stay below IP_INLINED_SIZE, and the reads in them below MAX_LOADS, so that compile time stays linear in
  * the graph.
  */
