@@ -524,6 +524,10 @@ static const shape shapes[] = {
       37, 0 },
     { "((cast($1, i32) + $1[0, 1] + $1[1, 0]) & 65535) div 3", IMGPAR_U16, 1, 61, 37, 0 },
     { "a = cast($1, i32)\n((a + a[0, 1] + a[1, 0]) & 65535) div 5", IMGPAR_U16, 1, 61, 37, 0 },
+    /* rows by turns: of two that are computed, and of pixels of three channels */
+    { "select(make(122, 37, x % 2 == 0), repeat($1 + $1[0, 1], 2, axis=1), repeat($1 - $1[0, 1], 2, axis=1))",
+      IMGPAR_F32, 1, 61, 37, 0 },
+    { "select(make(183, 37, x % 3 == 0), repeat($1, 3, axis=1), repeat($2, 3, axis=1))", IMGPAR_U8, 3, 61, 37, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

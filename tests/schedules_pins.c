@@ -854,5 +854,18 @@ const pin pins[] = {
       1,
       "0.5f",
       " / 5)" },
+    { "what two rows give by turns is stored from both, and no copies of them are kept",
+      "rows",
+      { "select(make(122, 37, x % 2 == 0), repeat($1 + $1[0, 1], 2, axis=1), repeat($1 - $1[0, 1], 2, axis=1))",
+        IMGPAR_F32, 1, 61, 37, 0 },
+      2,
+      "out[q * 2 + 0] = r|out[q * 2 + 1] = r|moves of repeated pixels",
+      "every pixel several times" },
+    { "pixels of three channels that two rows give by turns are moved as lanes",
+      "rows",
+      { "select(make(183, 37, x % 3 == 0), repeat($1, 3, axis=1), repeat($2, 3, axis=1))", IMGPAR_U8, 3, 61, 37, 0 },
+      1,
+      "(q * 3 + 1) * 3)|vstore4(",
+      "every pixel several times" },
 };
 const int n_pins = sizeof pins / sizeof *pins;
