@@ -519,6 +519,15 @@ static const shape shapes[] = {
     /* extremes that one loop folds begin with a number of their own dtype */
     { "around($1, 1, (p, q) -> q, \"max\")", IMGPAR_U8, 1, 3, 4, 0 },
     { "around($1, 1, (p, q) -> q, \"min\")", IMGPAR_I16, 1, 61, 3, 0 },
+    /* means in 16 bits: of bytes, and of what a mask leaves; by another number than that of the terms */
+    { "a = $1\ncast((a[-1, -1] + a[-1, 0] + a[-1, 1] + a[0, -1] + a + a[0, 1] + a[1, 0]) div 7, u8)", IMGPAR_U8, 1, 61,
+      37, 0 },
+    { "((cast($1, i32) + $1[0, 1] + $1[1, 0]) & 65535) div 3", IMGPAR_U16, 1, 61, 37, 0 },
+    { "a = cast($1, i32)\n((a + a[0, 1] + a[1, 0]) & 65535) div 5", IMGPAR_U16, 1, 61, 37, 0 },
+    /* rows by turns: of two that are computed, and of pixels of three channels */
+    { "select(make(122, 37, x % 2 == 0), repeat($1 + $1[0, 1], 2, axis=1), repeat($1 - $1[0, 1], 2, axis=1))",
+      IMGPAR_F32, 1, 61, 37, 0 },
+    { "select(make(183, 37, x % 3 == 0), repeat($1, 3, axis=1), repeat($2, 3, axis=1))", IMGPAR_U8, 3, 61, 37, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

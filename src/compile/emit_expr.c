@@ -282,24 +282,12 @@ static const char *chosen(ip_emit *e, const ip_expr *x, const char *const *arg)
 
 /*
  * Note [Quotients of shorts]
- * Compilers divide 16 bits by a number as a product's upper half and a shift, which holds for all of them. What is
- * known to be small needs no shift: with m = ceil(2^16 / d) = (2^16 + e) / d, x m / 2^16 = x / d + x e / (2^16 d),
- * which is below the next multiple of 1 / d while x e < 2^16.
+ * Compilers divide 16 bits by a number that stands in the text as a product's upper half and a shift. A product that
+ * is written out they make of 32 bits, and of what is multiplied, too, where that is a sum.
  */
-static const char *small_quotient(ip_emit *e, const ip_expr *x, const char *const *arg)
-{
-    int64_t d = x->arg[1]->op == IP_X_CONST ? x->arg[1]->i : 0;
-    /* a power of two is a shift by itself */
-    if (x->op != IP_X_IDIV || x->dtype != IMGPAR_U16 || d < 2 || (d & (d - 1)) == 0) return NULL;
-    int64_t m = (65536 + d - 1) / d, excess = m * d - 65536;
-    return x->arg[0]->hi * (double)excess < 65536 ? ip_text(e->ir, "(ushort)((uint)%s * %du >> 16)", arg[0], (int)m)
-                                                  : NULL;
-}
-
 static const char *quotient(ip_emit *e, const ip_expr *x, const char *const *arg)
 {
-    const char *type = ip_cl_type(x->dtype), *small = small_quotient(e, x, arg);
-    if (small) return small;
+    const char *type = ip_cl_type(x->dtype);
     if (is_float(x)) /* MOD of floats floors too */
         return ip_text(e->ir, "ip_fmod_%s(%s, %s)", type, arg[0], arg[1]);
     const char *symbol = x->op == IP_X_IDIV ? "/" : "%";

@@ -8,6 +8,13 @@
  * them, which compilers make vectors of; of three or four channels as four lanes, of which the fourth is written over
  * by what follows. What is left of a pixel at the ends of a strip is made element by element. A row that is only a part
  * of what an element is made of is made by itself first (place_repeats.c).
+ *
+ * Note [Interleaved rows]
+ * Where an element is pixel x div n of one of several rows, which of them x mod n tells, as in
+ *
+ *     select(x % 2 == 0, repeat(even, 2, axis=1), repeat(odd, 2, axis=1))
+ *
+ * the copies are of different rows, and no row of copies is made of any.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"
@@ -15,10 +22,11 @@
 enum { WORD_BYTES = 8 };
 
 typedef struct repeating {
-    const ip_expr *load;
+    const ip_expr *load[IP_FEW_TIMES]; /* of which each of the copies is one */
     int times;
     int64_t pixel; /* bytes */
-    const char *from, *to;
+    bool is_interleaved;
+    const char *from[IP_FEW_TIMES], *to;
 } repeating;
 
 bool ip_repeats_pixels(const ip_expr *load, int64_t channels)
@@ -29,19 +37,58 @@ bool ip_repeats_pixels(const ip_expr *load, int64_t channels)
            ip_reads_own_channel(load, channels) && ip_x_reads_uniform_row(load);
 }
 
+/* n, where x is (column mod n == *k) and both stand in the text; 0: it is something else. */
+static int64_t phase_of(const ip_expr *x, int64_t *k)
+{
+    if (x->op != IP_X_EQ || x->arg[1]->op != IP_X_CONST || ip_dtype(x->arg[0]->dtype)->is_float) return 0;
+    const ip_expr *rest = x->arg[0];
+    while (rest->op == IP_X_CAST)
+        rest = rest->arg[0];
+    *k = x->arg[1]->i;
+    bool is_rest = rest->op == IP_X_MOD && ip_x_is_coord(rest->arg[0], 2) && rest->arg[1]->op == IP_X_CONST;
+    return is_rest ? rest->arg[1]->i : 0;
+}
+
+/* Sets load[] to what body chooses by the column's remainder. */
+static bool interleaved(int64_t channels, const ip_expr *body, repeating *r)
+{
+    int64_t k, n = body->op == IP_X_SELECT ? phase_of(body->arg[0], &k) : 0;
+    if (n < 2 || n > IP_FEW_TIMES) return false;
+    for (int phase = 0; phase < n; phase++) {
+        const ip_expr *x = body;
+        while (x->op == IP_X_SELECT && phase_of(x->arg[0], &k) == n)
+            x = phase == k ? x->arg[1] : x->arg[2];
+        if (x->op != IP_X_LOAD || x->source->dtype != body->dtype || !ip_repeats_pixels(x, channels)) return false;
+        if (ip_x_divisor(x->arg[2]) != n) return false;
+        r->load[phase] = x;
+    }
+    r->times = (int)n;
+    r->is_interleaved = true;
+    return true;
+}
+
+bool ip_interleaves_pixels(const ip_expr *body, int64_t channels)
+{
+    repeating r = { 0 };
+    return interleaved(channels, body, &r);
+}
+
 static bool are_words(const repeating *r)
 {
-    return (r->pixel == 1 || r->pixel == 2 || r->pixel == 4) && (r->times == 2 || r->times == 4) &&
-           r->pixel * r->times <= WORD_BYTES;
+    return !r->is_interleaved && (r->pixel == 1 || r->pixel == 2 || r->pixel == 4) &&
+           (r->times == 2 || r->times == 4) && r->pixel * r->times <= WORD_BYTES;
 }
 
 static bool repeating_of(int channels, const ip_expr *body, imgpar_dtype stored, repeating *r)
 {
-    *r = (repeating){ .load = body };
-    if (body->op != IP_X_LOAD || body->source->dtype != stored || stored == IMGPAR_F16 ||
-        !ip_repeats_pixels(body, channels))
-        return false;
-    r->times = (int)ip_x_divisor(body->arg[2]);
+    *r = (repeating){ 0 };
+    if (body->dtype != stored || stored == IMGPAR_F16) return false;
+    if (!interleaved(channels, body, r)) {
+        if (body->op != IP_X_LOAD || body->source->dtype != stored || !ip_repeats_pixels(body, channels)) return false;
+        r->times = (int)ip_x_divisor(body->arg[2]);
+        for (int k = 0; k < r->times; k++)
+            r->load[k] = body;
+    }
     r->pixel = channels * (int64_t)ip_dtype(stored)->size_bytes;
     return are_words(r) || channels == IP_LANES - 1 || channels == IP_LANES || channels == 1;
 }
@@ -65,9 +112,13 @@ static void make_ends(ip_emit *e, const repeating *r, const ip_columns *c)
                              ip_text(e->ir, "(end ? %s : min(low * %d, %s))", c->to, r->times, c->to));
     ends->parallel = loop->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, loop);
-    for (int k = 0; k < e->channels; k++)
-        ip_emit_store(e, c->stage, c->target, ip_text(e->ir, "x * %d + %d", e->channels, k),
-                      ip_text(e->ir, "%s[x / %d * %d + %d]", r->from, r->times, e->channels, k));
+    for (int k = 0; k < e->channels; k++) {
+        const char *at = ip_text(e->ir, "[x / %d * %d + %d]", r->times, e->channels, k);
+        const char *value = ip_text(e->ir, "%s%s", r->from[0], at);
+        for (int phase = 1; phase < r->times && r->is_interleaved; phase++)
+            value = ip_text(e->ir, "(x %% %d == %d ? %s%s : %s)", r->times, phase, r->from[phase], at, value);
+        ip_emit_store(e, c->stage, c->target, ip_text(e->ir, "x * %d + %d", e->channels, k), value);
+    }
     ip_emit_leave(e, mark);
 }
 
@@ -78,7 +129,7 @@ static void make_words(ip_emit *e, const repeating *r)
         ip_emit_enter(e, ip_emit_vectors(e, "q", "low", "high", e->options->tuning.vector_bytes / (int)word));
     store(e,
           ip_text(e->ir, "ip_repeat_%s_as_%s((__global uchar *)(%s + q * %d), (__global const uchar *)(%s + q * %d))",
-                  ip_emit_word_of(r->pixel), ip_emit_word_of(word), r->to, r->times * e->channels, r->from,
+                  ip_emit_word_of(r->pixel), ip_emit_word_of(word), r->to, r->times * e->channels, r->from[0],
                   e->channels),
           NULL);
     ip_emit_leave(e, mark);
@@ -90,7 +141,7 @@ static void make_elements(ip_emit *e, const repeating *r)
     ip_mark mark =
         ip_emit_enter(e, ip_emit_vectors(e, "q", "low", "high", e->options->tuning.vector_bytes / (int)r->pixel));
     for (int k = 0; k < r->times; k++)
-        store(e, ip_text(e->ir, "%s[q * %d + %d]", r->to, r->times, k), ip_text(e->ir, "%s[q]", r->from));
+        store(e, ip_text(e->ir, "%s[q * %d + %d]", r->to, r->times, k), ip_text(e->ir, "%s[q]", r->from[k]));
     ip_emit_leave(e, mark);
 }
 
@@ -100,7 +151,7 @@ static void make_lanes(ip_emit *e, const repeating *r, const char *from, const c
     ip_mark mark = ip_emit_enter(e, loop);
     for (int k = 0; k < r->times; k++)
         store(e,
-              ip_text(e->ir, "vstore%d(vload%d(0, %s + q * %d), 0, %s + (q * %d + %d) * %d)", lanes, lanes, r->from,
+              ip_text(e->ir, "vstore%d(vload%d(0, %s + q * %d), 0, %s + (q * %d + %d) * %d)", lanes, lanes, r->from[k],
                       e->channels, r->to, r->times, k, e->channels),
               NULL);
     ip_emit_leave(e, mark);
@@ -110,7 +161,8 @@ void ip_emit_repeat_row(ip_emit *e, const ip_columns *c)
 {
     repeating r;
     repeating_of(e->channels, c->body, c->stage->dtype, &r);
-    r.from = ip_emit_row_pointer(e, r.load);
+    for (int k = 0; k < r.times; k++)
+        r.from[k] = k > 0 && r.load[k] == r.load[0] ? r.from[0] : ip_emit_row_pointer(e, r.load[k]);
     r.to = c->target;
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "low", ip_text(e->ir, "(%s + %d) / %d", c->from, r.times - 1, r.times));

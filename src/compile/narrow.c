@@ -11,8 +11,9 @@
  * Note [Deciding by values]
  * Numbers that the user wrote are arguments, of which a program knows a range. Four forms are worth a program of their
  * own for some values: (a + b + 1) >> 1, which is one instruction of 8 and 16 bits (IP_X_MEAN) and has as many bits as
- * a and b; the mean of a few shorts (Note [Means of shorts]); a * 0 + b, with which b gets the shape of a; and a >> n,
- * which is computed in 8 or 16 bits if n is below them, as counts are taken modulo the width (shifts_alike()).
+ * a and b; the mean of a few shorts or bytes (Note [Means of shorts], Note [Means in 16 bits]); a * 0 + b, with which b
+ * gets the shape of a; and a >> n, which is computed in 8 or 16 bits if n is below them, as counts are taken modulo the
+ * width (shifts_alike()).
  */
 #include "base/dtype.h"
 #include "compile/passes.h"
@@ -225,8 +226,7 @@ static ip_expr *narrow_indices(ip_ir *ir, ip_expr *load)
  * A sum of a few numbers of 16 bits has more, and its quotient by d may have 16 again, as means have. With
  * w = floor(2^16 / d) the upper halves of the products a w, which processors give by themselves, add up to p. That is
  * at most the quotient, and less than 2 n below it for n numbers: each product is cut off by less than 1, and what w
- * lacks is less than 1 in all of a product. So what is left, the sum less p d, is told by its lower 16 bits, and is
- * small; its quotient is the upper half of a product with w + 1 (ops/divide.c, Note [Divisors as arguments]). All is
+ * lacks is less than 1 in all of a product. So what is left, the sum less p d, is told by its lower 16 bits. All is
  * done in 16 bits. Compilers find that instruction where they know the number, so it stands in the text (Note [Deciding
  * by values]).
  */
@@ -242,7 +242,7 @@ static int64_t divisor_of(const ip_expr *x, ip_expr **sum)
         if (r->op != IP_X_PARAM || !(r->f > 0) || r->f > 0.5 || middle->op != IP_X_ADD) continue;
         const ip_expr *a = middle->arg[0], *half = middle->arg[1];
         const double d = rint(1 / r->f);
-        if (half->op != IP_X_CONST || half->f != 0.5 || a->op != IP_X_CAST || a->arg[0]->dtype != IMGPAR_I32) continue;
+        if (half->op != IP_X_CONST || half->f != 0.5 || a->op != IP_X_CAST || !is_integer(a->arg[0]->dtype)) continue;
         if (r->f != (double)(1.0F / (float)d)) continue;
         *sum = a->arg[0];
         return (int64_t)d;
@@ -277,8 +277,37 @@ static ip_expr *as_mean_of_shorts(ip_ir *ir, ip_expr *x)
     }
     if (form.start) low = ip_x_binary(ir, IP_X_ADD, low, ip_x_cast(ir, IMGPAR_U16, form.start));
     ip_expr *times = ip_x_binary(ir, IP_X_MUL, p, ip_x_int(ir, IMGPAR_U16, d));
-    ip_expr *left = upper_half(ir, ip_x_binary(ir, IP_X_SUB, low, times), (all + 1) / d + 1);
+    ip_expr *rest = ip_x_binary(ir, IP_X_SUB, low, times);
+    ip_expr *left = ip_x_binary(ir, IP_X_IDIV, rest, ip_x_int(ir, IMGPAR_U16, d));
     return ip_x_cast(ir, x->dtype, ip_x_binary(ir, IP_X_ADD, p, left));
+}
+
+/*
+ * Note [Means in 16 bits]
+ * Where the sum of n numbers fits in 16 bits, or is cut down to them, its quotient by n is computed there, at a third
+ * of the time of floats. The compiler must know the number for that; as many as the terms tell it, so no programs are
+ * made that are not there anyway.
+ */
+/* How many numbers x is the sum of, or what is left of that by a mask; 0: it is none. */
+static int n_summed(ip_ir *ir, ip_expr *x)
+{
+    ip_linear form;
+    x = without_cast(x);
+    if (x->op == IP_X_AND && ip_x_is_uniform(x->arg[1])) x = without_cast(x->arg[0]);
+    if (!ip_linear_of(ir, x, &form) || form.shift || form.offset || form.divisor) return 0;
+    int n = 0;
+    for (int k = 0; k < form.n_terms; n += form.terms[k++].n_loads)
+        if (form.terms[k].weight || form.terms[k].window || form.terms[k].n_loads == 0) return 0;
+    return n;
+}
+
+static ip_expr *as_mean_in_shorts(ip_ir *ir, ip_expr *x)
+{
+    ip_expr *sum;
+    const int64_t d = divisor_of(x, &sum);
+    if (d < 3 || sum->lo < 0 || sum->hi > UINT16_MAX || n_summed(ir, sum) != d) return x;
+    ip_expr *q = ip_x_binary(ir, IP_X_IDIV, ip_x_cast(ir, IMGPAR_U16, sum), ip_x_int(ir, IMGPAR_U16, d));
+    return ip_x_cast(ir, x->dtype, q);
 }
 
 /*
@@ -315,7 +344,7 @@ static ip_expr *cast_before_limits(ip_ir *ir, ip_expr *x)
 static ip_expr *narrow_one(ip_ir *ir, ip_expr *x, void *user)
 {
     (void)user;
-    if (x->op == IP_X_CAST) return cast_before_limits(ir, as_mean_of_shorts(ir, x));
+    if (x->op == IP_X_CAST) return cast_before_limits(ir, as_mean_in_shorts(ir, as_mean_of_shorts(ir, x)));
     if (x->op == IP_X_LOAD) return narrow_indices(ir, x);
     if (x->op == IP_X_SATURATE) return ip_x_saturate(ir, x->dtype, without_cast(x->arg[0]));
     if (!is_narrowable[x->op]) return x;

@@ -122,5 +122,7 @@ bool ip_kernel_computes(const ip_kernel *kernel, const ip_stage *stage); /* it i
 /* Whether load reads pixels of so many channels at such columns, few times each: emit_repeat.c, Note [Copies side by
  * side]. */
 bool ip_repeats_pixels(const ip_expr *load, int64_t channels);
+/* Whether body is pixels of several rows by turns: emit_repeat.c, Note [Interleaved rows]. */
+bool ip_interleaves_pixels(const ip_expr *body, int64_t channels);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of repeated pixels that a stage computes with: emit_repeat.c, Note [Copies side by side]. */
+/* Rows of repeated pixels that a stage computes with: emit_repeat.c, Note [Copies side by side], [Interleaved rows]. */
 #include "compile/placing.h"
 
 enum { MOST_REPEATS = 4 };
@@ -25,7 +25,7 @@ void ip_place_repeats(ip_placing *p, ip_stage *reader)
 {
     repeats r = { .reader = reader };
     ip_ir *ir = p->plan->ir;
-    if (reader->kind != IP_STAGE_MAP) return;
+    if (reader->kind != IP_STAGE_MAP || ip_interleaves_pixels(reader->body, reader->dims[3])) return;
     ip_x_descend(ir, reader->body, note_repeat, &r);
     for (int k = 0; k < r.n; k++) {
         ip_expr *at[4], *load = r.loads[k];
