@@ -232,33 +232,23 @@ static bool fits_rows(fusing *f, ip_kernel *kernel, const char **why)
     return true;
 }
 
-/* A trial placement rewrites loads to read copies: bodies are put back afterwards. */
-static bool try_place(fusing *f, ip_kernel *kernel, const char **why)
+static bool place(fusing *f, ip_kernel *kernel, const char **why)
 {
-    ip_expr *bodies[IP_MAX_STAGES + 1];
-    for (int k = 0; k < kernel->n_stages; k++)
-        bodies[k] = kernel->stages[k]->body;
-    int n_before = f->plan->ir->n_stages;
-    bool fits = kernel->schedule == IP_SCHEDULE_TILES ? ip_place_tiles(f->plan, kernel, &f->options->target, why)
-                                                      : fits_rows(f, kernel, why);
-    for (int k = 0; k < kernel->n_stages; k++)
-        kernel->stages[k]->body = bodies[k];
-    f->plan->ir->n_stages = n_before; /* trial copies go; their memory is the arena's */
-    return fits;
+    return kernel->schedule == IP_SCHEDULE_TILES ? ip_place_tiles(f->plan, kernel, &f->options->target, why)
+                                                 : fits_rows(f, kernel, why);
 }
 
 static bool try_join(fusing *f, int index, ip_stage *stage, bool stored, const char **why)
 {
-    if (!ip_grouping_add(&f->groups, index, stage, stored)) return false;
-    ip_kernel *kernel = &f->plan->kernels[index];
-    ip_tiling before = kernel->tiling;
-    bool fits = try_place(f, kernel, why);
-    if (fits && kernel->schedule == IP_SCHEDULE_TILES)
-        fits = ip_halo_pays(f->plan, &before, &kernel->tiling, stage, stored, why);
-    if (!fits) {
-        kernel->tiling = before;
-        ip_grouping_take_back(&f->groups, index, stored);
-    }
+    ip_kernel trial;
+    if (!ip_grouping_try(&f->groups, index, stage, stored, &trial)) return false;
+    bool fits = place(f, &trial, why);
+    if (fits && trial.schedule == IP_SCHEDULE_TILES)
+        fits = ip_halo_pays(f->plan, &f->plan->kernels[index].tiling, &trial.tiling, stage, stored, why);
+    if (fits)
+        ip_grouping_adopt(&f->groups, index, &trial);
+    else
+        ip_grouping_drop(&trial);
     return fits;
 }
 
@@ -430,7 +420,7 @@ static int start_kernel(fusing *f, ip_stage *s, const char *why)
     snprintf(f->plan->kernels[k].reason, sizeof f->plan->kernels[k].reason, "%s", why);
     note_fallback(f, &f->plan->kernels[k]);
     const char *unfit = "";
-    if (schedule == IP_SCHEDULE_TILES && !try_place(f, &f->plan->kernels[k], &unfit))
+    if (schedule == IP_SCHEDULE_TILES && !place(f, &f->plan->kernels[k], &unfit))
         take_pixels(&f->plan->kernels[k], unfit);
     return k;
 }
@@ -488,10 +478,9 @@ static void note_gather(ip_expr *load, void *user)
         g->gathers |= !ip_load_reach(load, g->domain).is_local;
 }
 
-/* The final placement in tiles. A gather by itself goes to pixels: no element is known to be read twice. */
-static bool place_for_good(ip_plan *plan, ip_kernel *k, const ip_target *target, const char **why)
+/* A gather by itself goes to pixels: no element is known to be read twice. */
+static void leave_tiles(ip_plan *plan, ip_kernel *k)
 {
-    if (!ip_place_tiles(plan, k, target, why)) return false;
     bool has_tile = false;
     for (int i = 0; i < k->n_placed; i++)
         has_tile |= k->placed[i].place == IP_PLACE_TILE;
@@ -499,7 +488,6 @@ static bool place_for_good(ip_plan *plan, ip_kernel *k, const ip_target *target,
     ip_stage_each_load(plan->ir, k->stages[0], note_gather, &g);
     if (k->n_stages == 1 && k->n_folds == 0 && !has_tile && g.gathers)
         take_pixels(k, "its elements are read at computed places");
-    return true;
 }
 
 static ip_schedule default_schedule(const ip_compile_options *options)
@@ -539,12 +527,12 @@ imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_
         list_ops(kernel);
         if (options->tuning.schedule == IP_SCHEDULE_TEXTURE && kernel->schedule == IP_SCHEDULE_PIXELS)
             take_textures(plan, kernel, &options->target);
-        bool fits = kernel->schedule == IP_SCHEDULE_TILES
-                        ? place_for_good(plan, kernel, &options->target, &why)
-                        : !ip_kernel_walks_rows(kernel) || ip_place_stages(plan, kernel, &why);
-        if (!fits && !ir->failed)
+        if (kernel->schedule == IP_SCHEDULE_TILES)
+            leave_tiles(plan, kernel);
+        else if (!kernel->placed && ip_kernel_walks_rows(kernel) && !ip_place_stages(plan, kernel, &why) && !ir->failed)
             return ip_fail(err, IMGPAR_E_INTERNAL, "internal: kernel %s does not fit its schedule: %s", kernel->ops,
                            why);
+        ip_adopt_placement(plan, kernel);
     }
     return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
 }

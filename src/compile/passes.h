@@ -38,8 +38,10 @@ imgpar_status ip_pass_narrow(ip_plan *plan, ip_error *err);
 /* stages -> kernels, each with a schedule and the reason it ends where it does */
 imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* where each stage of the kernel lives by its schedule, rows or tiles, and how far it runs ahead; false: does not fit,
- * *why says so */
+ * *why says so. Writes the kernel alone, so that it may be tried: stages and their list stay as they are. */
 bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why);
+/* That is how it will be: the kernel's stages read what it keeps, and what was added to them joins the list. */
+void ip_adopt_placement(ip_plan *plan, const ip_kernel *kernel);
 /* tiles: that, and the size and layout of a tile (kernel->tiling); *why lives as long as the plan */
 bool ip_place_tiles(ip_plan *plan, ip_kernel *kernel, const ip_target *target, const char **why);
 /* texture: which inputs are images (kernel->textures); false: none, *why tells of one. Its placement is that of

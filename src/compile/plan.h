@@ -94,6 +94,7 @@ enum { IP_LONGEST_ROW = INT32_MAX - (1 << 24) };
  * before it to lead rows behind it. */
 typedef struct ip_placed {
     ip_stage *stage;
+    ip_expr *body; /* its element, of what the kernel keeps: the stage's own once the placement is adopted */
     ip_place place;
     bool is_copy;           /* rows of a source, copied so that columns outside can be read */
     bool is_across;         /* such a copy, of columns as rows: emit_across.c */

@@ -103,6 +103,7 @@ static void check_placed(checker *c)
     const ip_kernel *k = c->kernel;
     for (int i = 0; i < k->n_placed; i++) {
         const ip_placed *p = c->reader = &k->placed[i];
+        if (p->stage->id < 0 || p->body != p->stage->body) complain(c, p->stage, "its placement was not adopted");
         ip_stage_each_load(c->plan->ir, p->stage, check_kept, c);
         int64_t bytes = (int64_t)p->pitch * (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
         if (p->place == IP_PLACE_TILE && p->offset + bytes > k->tiling.bytes)
