@@ -11,8 +11,9 @@
 enum { IP_LEAST_STEP = 2, IP_MOST_STEP = 6, IP_LINE_BYTES = 64 };
 
 /* nodes -> stages: equal nodes merged, every node lowered by its row; steps of a loop, one after the other */
-imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
-                            ip_error *err);
+imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, ip_error *err);
+/* what breaks the promises of the stages, in their place (promises.c); no result: nothing can */
+imgpar_status ip_pass_promises(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* folds apart from what reads them (looks.c) */
 imgpar_status ip_pass_looks(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* several reads of every n-th row and column of a stage: as reads of one stage of these (levels.c) */
@@ -34,7 +35,7 @@ imgpar_status ip_pass_decimate(ip_plan *plan, const ip_compile_options *options,
 /* a result that is cut from what is computed: as a box of it (frame.c) */
 imgpar_status ip_pass_frame(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* integer arithmetic in the narrowest dtype its range allows */
-imgpar_status ip_pass_narrow(ip_plan *plan, ip_error *err);
+imgpar_status ip_pass_narrow(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* stages -> kernels, each with a schedule and the reason it ends where it does */
 imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* where each stage of the kernel lives by its schedule, rows or tiles, and how far it runs ahead; false: does not fit,
@@ -51,8 +52,6 @@ bool ip_place_textures(ip_plan *plan, ip_kernel *kernel, const ip_target *target
  * the kernel's tiling was `before` without it and is `after` with it; else *why. */
 bool ip_halo_pays(ip_plan *plan, const ip_tiling *before, const ip_tiling *after, const ip_stage *joined, bool stored,
                   const char **why);
-/* what breaks the promises of the stages, in their place (promises.c); no result: nothing can */
-imgpar_status ip_pass_promises(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* how rows are made (segments.h) */
 imgpar_status ip_pass_segments(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* What passes leave is legal (verify.c); has_rows: how rows are made, too. */

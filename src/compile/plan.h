@@ -324,7 +324,9 @@ typedef struct ip_plan {
     ip_ir *ir; /* owned */
     ip_kernel *kernels;
     int n_kernels;
-    int n_nodes;        /* distinct graph nodes */
+    int n_nodes;                /* distinct graph nodes */
+    imgpar_array *const *asked; /* what is asked for, while the plan is made; borrowed */
+    size_t n_asked;
     ip_stage **outputs; /* for each requested array its stage */
     int n_outputs;
     int n_looks, n_folds;       /* of plans of looks: how many looks the folds take, and how many folds others read */
