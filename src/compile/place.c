@@ -95,7 +95,7 @@ bool ip_tile_grows(const ip_kernel *kernel, const ip_placed *placed)
 
 int ip_tile_rows_kept(const ip_placed *placed)
 {
-    return placed->place == IP_PLACE_TILE ? ip_max_int(placed->lead - placed->rows, 0) : 0;
+    return placed->place == IP_PLACE_TILE ? ip_max_int(placed->lead - placed->lowest_read, 0) : 0;
 }
 
 bool ip_kernel_computes(const ip_kernel *kernel, const ip_stage *stage)
@@ -150,7 +150,7 @@ bool ip_add_placed(ip_placing *p, ip_stage *stage, ip_expr *body, bool is_copy)
                                                       .place = IP_PLACE_NONE,
                                                       .is_stored = ip_kernel_stores(kernel, stage),
                                                       .pad_border = IP_BORDER_NONE,
-                                                      .rows = INT_MAX,
+                                                      .lowest_read = INT_MAX,
                                                       .last_reader = -1,
                                                       .pace = -1 };
     return true;
@@ -330,8 +330,7 @@ static void widen_pad(const ip_placing *p, ip_placed *source, const ip_expr *loa
     p->kernel->whole_rows |= load->border == IMGPAR_BORDER_WRAP;
 }
 
-/* The rows and columns of source that are made for the reader's. `rows` is the lowest row read, relative to y, until
- * all readers are seen. */
+/* The rows and columns of source that are made for the reader's. */
 static void widen_halo(const ip_placing *p, ip_placed *source, const ip_reach *reach)
 {
     const ip_placed *reader = p->reader;
@@ -344,7 +343,7 @@ static void widen_halo(const ip_placing *p, ip_placed *source, const ip_reach *r
         source->left = ip_max_int(source->left, IP_ALL_COLUMNS);
         source->right = ip_max_int(source->right, IP_ALL_COLUMNS);
     }
-    source->rows = ip_min_int(source->rows, reader->lead + reach->y_lo);
+    source->lowest_read = ip_min_int(source->lowest_read, reader->lead + reach->y_lo);
     source->left = ip_max_int(source->left, reader->left - ip_min_int(reach->x_lo, 0));
     source->right = ip_max_int(source->right, reader->right + ip_max_int(reach->x_hi, 0));
 }
@@ -373,13 +372,13 @@ static void note_load(ip_expr *load, void *user)
     source->last_reader = ip_max_int(source->last_reader, (int)(p->reader - p->kernel->placed));
 }
 
-/* Rows of a ring, of which p->rows says the lowest that is read. Where several are made at once the ones before them
- * are whole groups, too, so that none of those that are still read is written over; where they are made together, the
- * row that the last one of a group takes the place of is below all that are read. */
+/* Rows of a ring. Where several are made at once the ones before them are whole groups, too, so that none of those that
+ * are still read is written over; where they are made together, the row that the last one of a group takes the place of
+ * is below all that are read. */
 static int rows_kept(const ip_placed *p)
 {
     if (p->paced.row) return p->paced.hi - p->paced.lo + 1;
-    int before = p->lead - p->rows;
+    int before = p->lead - p->lowest_read;
     if (p->together) return before + p->together;
     return p->at_once ? (before + p->at_once - 1) / p->at_once * p->at_once + p->at_once : before + 1;
 }

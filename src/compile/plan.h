@@ -102,7 +102,8 @@ typedef struct ip_placed {
     bool is_stored;         /* rows of the strip itself are written to the stage's buffer */
     int lead;               /* computed at row y + lead */
     int first;              /* the lowest row ever needed: y + first */
-    int rows;               /* ring: rows kept; tile that slides: the lowest row that is read, y + rows */
+    int lowest_read;        /* the lowest row that is read of it while y is made: y + lowest_read; INT_MAX: none is */
+    int rows;               /* ring: rows kept */
     /* ring: rows that are made together, aligned to as many: emit_across.c, Note [Reading across]; 0: one */
     int at_once;
     bool is_deep; /* these are the same row of as many planes */
