@@ -79,6 +79,7 @@ static void check_rows(checker *c, const ip_placed *p, ip_reach reach, int borde
     ip_reach_contract(&reach, border);
     if (p->lead < r->lead + reach.y_hi) complain(c, r->stage, "reads a row that has not been made");
     if (p->first > r->first + reach.y_lo) complain(c, r->stage, "reads a row before the first that is made");
+    if (p->lowest_read > r->lead + reach.y_lo) complain(c, r->stage, "reads a row below the lowest that is known");
     if (p->place == IP_PLACE_RING && p->lead - p->rows + 1 > r->lead + reach.y_lo)
         complain(c, r->stage, "reads a row that has been written over");
     if (p->left < r->left - ip_min_int(reach.x_lo, 0) || p->right < r->right + ip_max_int(reach.x_hi, 0))
