@@ -164,16 +164,17 @@ static bool wants_dump(const ip_compile_options *options, const char *word)
     return false;
 }
 
-/* Stages, as long as there are no kernels; then these, and behind emit their text. */
+/* Stages, as long as these are what is verified; then kernels, and behind emit their text. */
 static void dump(const ip_plan *plan, const struct pass *pass, ip_str *log)
 {
     ip_str_printf(log, "---- after %s ----\n", pass->name);
-    if (plan->n_kernels == 0) {
+    if (pass->verify == verify_ir) {
         ip_ir_print(plan->ir, log);
         return;
     }
+    bool is_emitted = plan->n_kernels > 0 && plan->kernels[0].source;
     char *text = NULL;
-    if (!ip_plan_explain(plan, plan->kernels[0].source ? "cl" : "text", NULL, &text, NULL)) ip_str_append(log, text);
+    if (!ip_plan_explain(plan, is_emitted ? "cl" : "text", NULL, &text, NULL)) ip_str_append(log, text);
     ip_free(text);
 }
 
