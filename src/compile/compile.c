@@ -95,6 +95,7 @@ static imgpar_status pass_demands(ip_plan *plan, const ip_compile_options *optio
                 ip_x_walk(plan->ir, exprs[e], note_steps, &plan->most_steps);
             }
         }
+        k->uses_f64 |= (k->helpers >> IP_HELPERS_FUNCTIONS & 1) != 0; /* which compute in it */
         plan->uses_f64 |= k->uses_f64;
     }
     return IMGPAR_OK;
@@ -147,6 +148,7 @@ static const struct pass {
     { "narrow", "expr", for_kernels, ip_pass_narrow, verify_ir },
     { "fuse", NULL, for_kernels, ip_pass_fuse, verify_kernels }, /* from here on added rows stand at the list's end */
     { "segments", "plan", for_kernels, ip_pass_segments, verify_rows },
+    { "inputs", NULL, for_kernels, ip_pass_inputs, verify_rows },
     { "emit", "cl", for_kernels, ip_pass_emit, NULL },
     { "demands", NULL, for_kernels, pass_demands, NULL },
     { "operations", NULL, for_kernels, pass_operations, NULL },

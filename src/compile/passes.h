@@ -54,6 +54,8 @@ bool ip_halo_pays(ip_plan *plan, const ip_tiling *before, const ip_tiling *after
                   const char **why);
 /* how rows are made (segments.h) */
 imgpar_status ip_pass_segments(ip_plan *plan, const ip_compile_options *options, ip_error *err);
+/* what kernels read from buffers, each once: the order of their arguments (demand.c) */
+imgpar_status ip_pass_inputs(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* What passes leave is legal (verify.c); has_rows: how rows are made, too. */
 imgpar_status ip_plan_verify(ip_plan *plan, bool has_rows, ip_error *err);
 /* kernels -> statements -> OpenCL C */
