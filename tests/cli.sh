@@ -307,6 +307,14 @@ for format in text dot json cl graph; do
     run --explain=$format -e 'a = make(9, 9, x); a + boxblur(cast(a, u8))'
     [ "$status:${out:+text}" = 0:text ] || fail "--explain=$format: $status $err"
 done
+# What passes leave, by their names in the order they run in, or by other words; of those that ran, which are few for the
+# interpreter.
+passes() {
+    IMGPAR_TIER=kernels IMGPAR_DUMP=operations,graph,looks,fuse,decimate,expr "$imgpar_run" --device="$1" \
+        -e 'maxval(make(9, 9, x))' 2>&1 | sed -n 's/^---- after \(.*\) ----$/\1/p' | tr '\n' ' '
+}
+expect "the passes of a kernel" "$(passes cpu)" "lower decimate narrow fuse operations "
+expect "the passes of the interpreter" "$(passes ref)" "lower "
 run --explain -e 'save(make(4, 4, x), "never.png")'
 [ ! -f never.png ] || fail "--explain computes nothing"
 run --profile -e 'make(4, 4, x)' -o b.png

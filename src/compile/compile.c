@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The compiler on one screen: each pass is a line; its result is logged when IMGPAR_DUMP
+ * The compiler on one screen: each pass is a line of passes[]; its result is logged when IMGPAR_DUMP
  * asks for it, and verified before the next one starts.
  */
 #include "base/alloc.h"
@@ -45,109 +45,21 @@ static void part_from_total(ip_ir *ir, ip_stage *s)
     memcpy(s->over, s->dims, sizeof s->over);
 }
 
-static void part_totals(ip_ir *ir)
+static imgpar_status pass_totals(ip_plan *plan, const ip_compile_options *options, ip_error *err)
 {
+    (void)options;
+    for (int k = 0; k < plan->n_outputs; k++)
+        store_total(plan->ir, plan->outputs[k]);
+    return plan->ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
+}
+
+static imgpar_status pass_spills(ip_plan *plan, const ip_compile_options *options, ip_error *err)
+{
+    ip_ir *ir = plan->ir;
+    (void)options;
     for (int k = 0; k < ir->n_stages && !ir->failed; k++)
         if (ir->stages[k]->kind == IP_STAGE_REDUCE) part_from_total(ir, ir->stages[k++]);
-}
-
-static imgpar_status pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
-                                ip_error *err)
-{
-    plan->ir->keeps_promises = options->promises != 0;
-    imgpar_status st = ip_pass_lower(plan, options, arrays, n, err);
-    if (!st && options->promises) st = ip_pass_promises(plan, options, err);
-    if (!st && options->look) st = ip_pass_looks(plan, options, err);
-    for (int k = 0; !st && options->totals && k < plan->n_outputs; k++)
-        store_total(plan->ir, plan->outputs[k]);
-    if (!st && options->spills) part_totals(plan->ir);
-    return st;
-}
-
-static imgpar_status pass_inline(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays,
-                                 size_t n, ip_error *err)
-{
-    (void)arrays, (void)n;
-    if (options->keep_stages) return IMGPAR_OK;
-    imgpar_status st = ip_pass_levels(plan, options, err);
-    st = st ? st : ip_pass_lookups(plan, options, err);
-    st = st ? st : ip_pass_products(plan, options, err);
-    st = st ? st : ip_pass_inline(plan, options, err);
-    st = st ? st : ip_pass_by_key(plan, options, err);
-    st = st ? st : ip_pass_turn(plan, options, err);
-    st = st ? st : ip_pass_decimate(plan, options, err);
-    return st ? st : ip_pass_frame(plan, options, err);
-}
-
-static imgpar_status pass_narrow(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays,
-                                 size_t n, ip_error *err)
-{
-    (void)arrays, (void)n;
-    return options->keep_stages ? IMGPAR_OK : ip_pass_narrow(plan, err);
-}
-
-static imgpar_status pass_fuse(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
-                               ip_error *err)
-{
-    (void)arrays, (void)n;
-    return options->keep_stages ? IMGPAR_OK : ip_pass_fuse(plan, options, err);
-}
-
-static imgpar_status pass_segments(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays,
-                                   size_t n, ip_error *err)
-{
-    (void)arrays, (void)n;
-    return options->keep_stages ? IMGPAR_OK : ip_pass_segments(plan, options, err);
-}
-
-static imgpar_status pass_emit(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
-                               ip_error *err)
-{
-    (void)arrays, (void)n;
-    return options->keep_stages ? IMGPAR_OK : ip_pass_emit(plan, options, err);
-}
-
-static imgpar_status verify_ir(ip_plan *plan, ip_error *err) { return ip_ir_verify(plan->ir, err); }
-static imgpar_status verify_kernels(ip_plan *plan, ip_error *err) { return ip_plan_verify(plan, false, err); }
-static imgpar_status verify_rows(ip_plan *plan, ip_error *err) { return ip_plan_verify(plan, true, err); }
-
-static const struct pass {
-    const char *name; /* for messages */
-    const char *dump; /* the word of IMGPAR_DUMP that shows its result; NULL: the next one does */
-    imgpar_status (*run)(ip_plan *, const ip_compile_options *, imgpar_array *const *, size_t, ip_error *);
-    imgpar_status (*verify)(ip_plan *, ip_error *); /* its result */
-} passes[] = {
-    { "lower", "graph", pass_lower, verify_ir },
-    { "inline", "rules", pass_inline, verify_ir },
-    { "narrow", "expr", pass_narrow, verify_ir },
-    { "fuse", NULL, pass_fuse, verify_kernels }, /* from here on copies of rows stand at the list's end */
-    { "segments", "plan", pass_segments, verify_rows },
-    { "emit", "cl", pass_emit, NULL },
-};
-
-static bool wants_dump(const ip_compile_options *options, const char *word)
-{
-    const char *list = options->dump;
-    size_t n = word ? strlen(word) : 0;
-    while (word && list && options->log) {
-        if (strncmp(list, word, n) == 0 && (list[n] == ',' || list[n] == '\0')) return true;
-        list = strchr(list, ',');
-        list = list ? list + 1 : NULL;
-    }
-    return false;
-}
-
-static void dump(const ip_plan *plan, const struct pass *pass, ip_str *log)
-{
-    ip_str_printf(log, "---- after %s ----\n", pass->name);
-    if (strcmp(pass->dump, "cl") != 0 && strcmp(pass->dump, "plan") != 0) {
-        ip_ir_print(plan->ir, log);
-        return;
-    }
-    char *text = NULL;
-    if (!ip_plan_explain(plan, strcmp(pass->dump, "cl") == 0 ? "cl" : "text", NULL, &text, NULL))
-        ip_str_append(log, text);
-    ip_free(text);
+    return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
 }
 
 static void note_f64(ip_expr *x, void *user)
@@ -162,8 +74,9 @@ static void note_steps(ip_expr *x, void *user)
 }
 
 /* What a device must be able to do. */
-static void find_demands(ip_plan *plan)
+static imgpar_status pass_demands(ip_plan *plan, const ip_compile_options *options, ip_error *err)
 {
+    (void)options, (void)err;
     for (int i = 0; i < plan->n_kernels; i++) {
         ip_kernel *k = &plan->kernels[i];
         for (int s = 0; s < k->n_stages; s++) {
@@ -182,18 +95,97 @@ static void find_demands(ip_plan *plan)
                 ip_x_walk(plan->ir, exprs[e], note_steps, &plan->most_steps);
             }
         }
+        k->uses_f64 |= (k->helpers >> IP_HELPERS_FUNCTIONS & 1) != 0; /* which compute in it */
         plan->uses_f64 |= k->uses_f64;
     }
+    return IMGPAR_OK;
 }
 
 /* For whoever divides the work of a launch. */
-static void count_operations(ip_plan *plan)
+static imgpar_status pass_operations(ip_plan *plan, const ip_compile_options *options, ip_error *err)
 {
+    (void)options, (void)err;
     for (int i = 0; i < plan->n_kernels; i++)
         for (int p = 0; p < plan->kernels[i].n_placed; p++) {
             ip_placed *placed = &plan->kernels[i].placed[p];
             placed->operations = ip_x_cost(plan->ir, placed->stage->body);
         }
+    return IMGPAR_OK;
+}
+
+static imgpar_status verify_ir(ip_plan *plan, ip_error *err) { return ip_ir_verify(plan->ir, err); }
+static imgpar_status verify_kernels(ip_plan *plan, ip_error *err) { return ip_plan_verify(plan, false, err); }
+static imgpar_status verify_rows(ip_plan *plan, ip_error *err) { return ip_plan_verify(plan, true, err); }
+
+/* For what a pass runs; the interpreter takes stages as they were lowered. */
+static bool always(const ip_compile_options *options) { return options != NULL; }
+static bool for_promises(const ip_compile_options *options) { return options->promises != 0; }
+static bool for_looks(const ip_compile_options *options) { return options->look != 0; }
+static bool for_totals(const ip_compile_options *options) { return options->totals; }
+static bool for_spills(const ip_compile_options *options) { return options->spills; }
+static bool for_kernels(const ip_compile_options *options) { return !options->keep_stages; }
+
+static const struct pass {
+    const char *name; /* for messages; and the word of IMGPAR_DUMP that shows its result */
+    const char *dump; /* another word that does; NULL: there is none */
+    bool (*applies)(const ip_compile_options *);
+    imgpar_status (*run)(ip_plan *, const ip_compile_options *, ip_error *);
+    imgpar_status (*verify)(ip_plan *, ip_error *); /* its result */
+} passes[] = {
+    { "lower", "graph", always, ip_pass_lower, verify_ir },
+    { "promises", NULL, for_promises, ip_pass_promises, verify_ir },
+    { "looks", NULL, for_looks, ip_pass_looks, verify_ir },
+    { "totals", NULL, for_totals, pass_totals, verify_ir },
+    { "spills", NULL, for_spills, pass_spills, verify_ir },
+    { "levels", NULL, for_kernels, ip_pass_levels, verify_ir },
+    { "lookups", NULL, for_kernels, ip_pass_lookups, verify_ir },
+    { "products", NULL, for_kernels, ip_pass_products, verify_ir },
+    { "inline", NULL, for_kernels, ip_pass_inline, verify_ir },
+    { "by_key", NULL, for_kernels, ip_pass_by_key, verify_ir },
+    { "turn", NULL, for_kernels, ip_pass_turn, verify_ir },
+    { "decimate", NULL, for_kernels, ip_pass_decimate, verify_ir },
+    { "frame", "rules", for_kernels, ip_pass_frame, verify_ir },
+    { "narrow", "expr", for_kernels, ip_pass_narrow, verify_ir },
+    { "fuse", NULL, for_kernels, ip_pass_fuse, verify_kernels }, /* from here on added rows stand at the list's end */
+    { "segments", "plan", for_kernels, ip_pass_segments, verify_rows },
+    { "inputs", NULL, for_kernels, ip_pass_inputs, verify_rows },
+    { "emit", "cl", for_kernels, ip_pass_emit, NULL },
+    { "demands", NULL, for_kernels, pass_demands, NULL },
+    { "operations", NULL, for_kernels, pass_operations, NULL },
+};
+
+static bool wants_dump(const ip_compile_options *options, const char *word)
+{
+    const char *list = options->dump;
+    size_t n = word ? strlen(word) : 0;
+    while (word && list && options->log) {
+        if (strncmp(list, word, n) == 0 && (list[n] == ',' || list[n] == '\0')) return true;
+        list = strchr(list, ',');
+        list = list ? list + 1 : NULL;
+    }
+    return false;
+}
+
+/* Stages, as long as these are what is verified; then kernels, and behind emit their text. */
+static void dump(const ip_plan *plan, const struct pass *pass, ip_str *log)
+{
+    ip_str_printf(log, "---- after %s ----\n", pass->name);
+    if (pass->verify == verify_ir) {
+        ip_ir_print(plan->ir, log);
+        return;
+    }
+    bool is_emitted = plan->n_kernels > 0 && plan->kernels[0].source;
+    char *text = NULL;
+    if (!ip_plan_explain(plan, is_emitted ? "cl" : "text", NULL, &text, NULL)) ip_str_append(log, text);
+    ip_free(text);
+}
+
+static imgpar_status run_pass(ip_plan *plan, const struct pass *pass, const ip_compile_options *options, ip_error *err)
+{
+    if (!pass->applies(options)) return IMGPAR_OK;
+    imgpar_status st = pass->run(plan, options, err);
+    if (!st && (wants_dump(options, pass->name) || wants_dump(options, pass->dump))) dump(plan, pass, options->log);
+    return !st && pass->verify ? pass->verify(plan, err) : st;
 }
 
 imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile_options *options, ip_plan **out,
@@ -206,18 +198,18 @@ imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile
         return ip_fail_memory(err, "compiling");
     }
     imgpar_status st = IMGPAR_OK;
+    plan->asked = arrays;
+    plan->n_asked = n;
     for (size_t k = 0; !st && k < sizeof passes / sizeof *passes; k++) {
-        st = passes[k].run(plan, options, arrays, n, err);
-        if (!st && wants_dump(options, passes[k].dump)) dump(plan, &passes[k], options->log);
-        if (!st && passes[k].verify) st = passes[k].verify(plan, err);
+        st = run_pass(plan, &passes[k], options, err);
         if (options->promises && plan->n_outputs == 0) break;
     }
+    plan->asked = NULL;
+    plan->n_asked = 0;
     if (st) {
         ip_plan_free(plan);
         return st;
     }
-    find_demands(plan);
-    count_operations(plan);
     *out = plan;
     return IMGPAR_OK;
 }

@@ -6,6 +6,7 @@
  * quotients or remainders the box that these come to, one at places that are themselves read everything along that
  * axis.
  */
+#include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/integers.h"
 #include "compile/passes.h"
@@ -165,4 +166,48 @@ ip_traffic ip_kernel_traffic(const ip_plan *plan, const ip_kernel *kernel, const
         traffic.written += ip_region_bytes(&made, kernel->outputs[k]);
     }
     return traffic;
+}
+
+/* ---- which inputs a kernel has ---------------------------------------------------------------- */
+
+typedef struct collecting {
+    ip_ir *ir;
+    ip_kernel *kernel;
+} collecting;
+
+static void add_input(const collecting *c, ip_stage *s)
+{
+    ip_kernel *k = c->kernel;
+    for (int i = 0; i < k->n_inputs; i++)
+        if (k->inputs[i] == s) return;
+    ip_stage **inputs = ip_realloc_array(k->inputs, (size_t)k->n_inputs + 1, sizeof *inputs);
+    if (!inputs) {
+        c->ir->failed = true;
+        return;
+    }
+    k->inputs = inputs;
+    inputs[k->n_inputs++] = s;
+}
+
+static void collect_source(ip_expr *load, void *user)
+{
+    const collecting *c = user;
+    if (load->source->kind != IP_STAGE_TABLE && !ip_kernel_placed(c->kernel, load->source)) add_input(c, load->source);
+}
+
+imgpar_status ip_pass_inputs(ip_plan *plan, const ip_compile_options *options, ip_error *err)
+{
+    (void)options;
+    for (int n = 0; n < plan->n_kernels; n++) {
+        ip_kernel *k = &plan->kernels[n];
+        collecting c = { plan->ir, k };
+        const ip_opaque *o = ip_kernel_opaque(k);
+        for (int i = 0; o && i < o->n_inputs; i++)
+            add_input(&c, o->inputs[i]);
+        for (int i = 0; i < k->n_placed; i++)
+            ip_stage_each_load(plan->ir, k->placed[i].stage, collect_source, &c);
+        for (int i = 0; !o && k->n_placed == 0 && i < k->n_stages; i++)
+            ip_stage_each_load(plan->ir, k->stages[i], collect_source, &c);
+    }
+    return plan->ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
 }

@@ -144,34 +144,6 @@ const char *ip_emit_buffer(ip_emit *e, const ip_stage *stage)
     return "b_missing";
 }
 
-static void note_input(ip_expr *load, void *user)
-{
-    ip_emit *e = user;
-    ip_kernel *k = e->kernel;
-    ip_stage *s = load->source;
-    if (s->kind == IP_STAGE_TABLE) return;
-    for (int i = 0; i < k->n_placed; i++)
-        if (k->placed[i].stage == s) return;
-    for (int i = 0; i < k->n_inputs; i++)
-        if (k->inputs[i] == s) return;
-    ip_stage **inputs = ip_realloc_array(k->inputs, (size_t)k->n_inputs + 1, sizeof *inputs);
-    if (!inputs) {
-        e->ir->failed = true;
-        return;
-    }
-    k->inputs = inputs;
-    inputs[k->n_inputs++] = s;
-}
-
-static void collect_inputs(ip_emit *e)
-{
-    ip_kernel *k = e->kernel;
-    for (int i = 0; i < k->n_placed; i++)
-        ip_stage_each_load(e->ir, k->placed[i].stage, note_input, e);
-    for (int i = 0; k->n_placed == 0 && i < k->n_stages; i++)
-        ip_stage_each_load(e->ir, k->stages[i], note_input, e);
-}
-
 /*
  * Note [Constant memory]
  * Where a device has a cache for numbers that all work-items read at once, parameters and weights are in __constant
@@ -330,7 +302,6 @@ static void emit_kernel(ip_emit *e, ip_str *out)
     const ip_stage *root = k->outputs[0];
     part parts[3];
     int n = 0;
-    collect_inputs(e);
     if (k->is_scan) {
         add_scan_part(e, parts, &n, "", IP_SCAN_RESULT);
         if (root->axis != 3 && ip_stage_blocks(root) > 1) {

@@ -154,7 +154,6 @@ static const char *pattern_of(ip_emit *e, const ip_expr *x)
     if (e->options->own_functions && rounding) return rounding;
     if (!e->options->own_functions || !own) return patterns[x->op];
     e->kernel->helpers |= 1u << IP_HELPERS_FUNCTIONS;
-    e->kernel->uses_f64 = true;
     bool is_root = x->op == IP_X_POW && x->dtype == IMGPAR_F32 && is_fraction(x->arg[1]);
     if (e->far && ip_emit_is_of_angle(e, x)) return near_patterns[x->op];
     if (x->op == IP_X_EXP && x->dtype == IMGPAR_F32 && x->arg[0]->hi <= 0) return "ip_exp_negative(%1)";

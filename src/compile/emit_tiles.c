@@ -374,7 +374,7 @@ static void move_rows(ip_emit *e, int part)
     for (int i = 0; i < k->n_placed; i++) {
         const ip_placed *p = &k->placed[i];
         const int row = p->pitch * (int)ip_dtype(p->stage->dtype)->size_bytes / 4, shift = t->height * row,
-                  first = (p->rows - p->first) * row + part * shift, last = (p->lead - p->first) * row;
+                  first = (p->lowest_read - p->first) * row + part * shift, last = (p->lead - p->first) * row;
         if (ip_tile_rows_kept(p) <= part * t->height) continue;
         const char *words = ip_text(e->ir, "((__local uint *)%s)", ip_emit_ring(e, p->stage));
         ip_mark mark =

@@ -51,18 +51,26 @@ enum {
     MAX_FAMILY = 4096   /* stages; beyond that siblings are not looked for */
 };
 
+/* What is known of a stage. */
+typedef struct known {
+    bool is_live;                      /* a kernel reads it */
+    bool is_other_node;                /* one that belongs to another node does */
+    bool reads_gather;                 /* it is read at computed places, */
+    bool reads_paced, reads_elsewhere; /* in computed rows that never go back; where rows that are kept do not serve */
+    int size;                          /* operations in its body */
+    int depth;                         /* Note [Depths] */
+    ip_span columns;                   /* of what is live: between which it is read */
+} known;
+
 typedef struct fusing {
     ip_plan *plan;
     const ip_compile_options *options;
     ip_schedule schedule; /* what AUTO means here */
     ip_grouping groups;
-    unsigned char *is_live, *reads_gather, *reads_elsewhere, *reads_paced, *is_other_node; /* by stage id */
-    int *size;        /* by stage id: operations in its body */
-    ip_span *columns; /* by stage id, of what is live: between which it is read */
+    known *of; /* by stage id */
     /* family[id]: a set of stage ids, of what the stage reads, directly or not; and itself */
     uint64_t **family;
     size_t family_words;
-    int *depth; /* by stage id: Note [Depths] */
     ip_stage *visiting;
 } fusing;
 
@@ -71,18 +79,19 @@ static bool same_size(const int64_t a[4], const int64_t b[4]) { return memcmp(a,
 static void note_reader(fusing *f, const ip_stage *p)
 {
     ip_stage *reader = f->visiting;
-    f->is_live[p->id] = 1;
+    f->of[p->id].is_live = true;
     ip_grouping_reads(&f->groups, f->groups.kernel_of[reader->id], p);
-    if (reader->node != p->node) f->is_other_node[p->id] = 1;
+    if (reader->node != p->node) f->of[p->id].is_other_node = true;
 }
 
 /* Columns between which a stage is read. */
 static void note_columns(fusing *f, const ip_expr *load, const int64_t domain[4])
 {
-    ip_span *read = &f->columns[load->source->id], columns;
+    ip_span *read = &f->of[load->source->id].columns, columns;
     const ip_box box = ip_box_of(domain);
     if (!ip_index_span(load->arg[2], &box, &columns)) columns = (ip_span){ 0, load->source->dims[2] - 1 };
-    if (f->is_live[load->source->id]) columns = (ip_span){ ip_min(read->lo, columns.lo), ip_max(read->hi, columns.hi) };
+    if (f->of[load->source->id].is_live)
+        columns = (ip_span){ ip_min(read->lo, columns.lo), ip_max(read->hi, columns.hi) };
     *read = columns;
 }
 
@@ -93,10 +102,10 @@ static void note_source(ip_expr *load, void *user)
     note_columns(f, load, ip_stage_domain(reader));
     note_reader(f, p);
     ip_reach reach = ip_load_reach(load, ip_stage_domain(reader));
-    if (!reach.is_local) f->reads_gather[p->id] = 1;
-    if (reach.is_paced) f->reads_paced[p->id] = 1;
+    if (!reach.is_local) f->of[p->id].reads_gather = true;
+    if (reach.is_paced) f->of[p->id].reads_paced = true;
     if (reach.is_local || reach.is_in_rows || reach.is_paced) return;
-    f->reads_elsewhere[p->id] = 1;
+    f->of[p->id].reads_elsewhere = true;
 }
 
 /* ---- families ------------------------------------------------------------------------- */
@@ -106,7 +115,7 @@ static void note_depth(fusing *f, const ip_stage *p)
     const ip_stage *reader = f->visiting;
     const bool is_there = p->kind == IP_STAGE_SOURCE || p->kind == IP_STAGE_TABLE,
                must_end = !is_there && (p->kind != IP_STAGE_MAP || !same_size(p->dims, ip_stage_domain(reader)));
-    f->depth[reader->id] = ip_max_int(f->depth[reader->id], f->depth[p->id] + must_end);
+    f->of[reader->id].depth = ip_max_int(f->of[reader->id].depth, f->of[p->id].depth + must_end);
 }
 
 static void join_family(ip_expr *load, void *user)
@@ -127,8 +136,7 @@ static void find_families(fusing *f)
     f->family_words = (n + 63) / 64;
     f->family = ip_ir_alloc(ir, n + 1, sizeof *f->family);
     uint64_t *bits = ip_ir_alloc(ir, n * f->family_words + 1, sizeof *bits);
-    f->depth = ip_ir_alloc(ir, n + 1, sizeof *f->depth);
-    if (!f->family || !bits || !f->depth) return;
+    if (!f->family || !bits) return;
     for (size_t id = 0; id < n; id++) {
         f->family[id] = bits + id * f->family_words;
         f->family[id][id / 64] |= 1ull << id % 64;
@@ -166,7 +174,7 @@ static int depth_of(const fusing *f, const ip_kernel *kernel)
 {
     int depth = 0;
     for (int k = 0; k < kernel->n_stages; k++)
-        depth = ip_max_int(depth, f->depth[kernel->stages[k]->id]);
+        depth = ip_max_int(depth, f->of[kernel->stages[k]->id].depth);
     return depth;
 }
 
@@ -175,7 +183,7 @@ static bool waits_for_sibling(const fusing *f, const ip_stage *later, const ip_s
 {
     for (int id = 0; id < end; id++) {
         const ip_stage *t = f->plan->ir->stages[id];
-        if (id != later->id && f->depth[id] == depth && f->family[later->id][id / 64] >> id % 64 & 1 &&
+        if (id != later->id && f->of[id].depth == depth && f->family[later->id][id / 64] >> id % 64 & 1 &&
             ip_stage_computes(t) && same_size(ip_stage_domain(t), ip_stage_domain(sooner)) &&
             are_related(f, id, sooner->id))
             return true;
@@ -186,7 +194,7 @@ static bool waits_for_sibling(const fusing *f, const ip_stage *later, const ip_s
 /* Whether s would take the place of a stage that is yet to come; they come in falling order. */
 static bool takes_a_place(const fusing *f, const ip_kernel *kernel, const ip_stage *s)
 {
-    const int depth = depth_of(f, kernel), own = f->depth[s->id];
+    const int depth = depth_of(f, kernel), own = f->of[s->id].depth;
     bool takes = false;
     for (int k = 0; k < kernel->n_outputs && depth != own && !takes; k++) {
         const ip_stage *o = kernel->outputs[k];
@@ -232,33 +240,23 @@ static bool fits_rows(fusing *f, ip_kernel *kernel, const char **why)
     return true;
 }
 
-/* A trial placement rewrites loads to read copies: bodies are put back afterwards. */
-static bool try_place(fusing *f, ip_kernel *kernel, const char **why)
+static bool place(fusing *f, ip_kernel *kernel, const char **why)
 {
-    ip_expr *bodies[IP_MAX_STAGES + 1];
-    for (int k = 0; k < kernel->n_stages; k++)
-        bodies[k] = kernel->stages[k]->body;
-    int n_before = f->plan->ir->n_stages;
-    bool fits = kernel->schedule == IP_SCHEDULE_TILES ? ip_place_tiles(f->plan, kernel, &f->options->target, why)
-                                                      : fits_rows(f, kernel, why);
-    for (int k = 0; k < kernel->n_stages; k++)
-        kernel->stages[k]->body = bodies[k];
-    f->plan->ir->n_stages = n_before; /* trial copies go; their memory is the arena's */
-    return fits;
+    return kernel->schedule == IP_SCHEDULE_TILES ? ip_place_tiles(f->plan, kernel, &f->options->target, why)
+                                                 : fits_rows(f, kernel, why);
 }
 
 static bool try_join(fusing *f, int index, ip_stage *stage, bool stored, const char **why)
 {
-    if (!ip_grouping_add(&f->groups, index, stage, stored)) return false;
-    ip_kernel *kernel = &f->plan->kernels[index];
-    ip_tiling before = kernel->tiling;
-    bool fits = try_place(f, kernel, why);
-    if (fits && kernel->schedule == IP_SCHEDULE_TILES)
-        fits = ip_halo_pays(f->plan, &before, &kernel->tiling, stage, stored, why);
-    if (!fits) {
-        kernel->tiling = before;
-        ip_grouping_take_back(&f->groups, index, stored);
-    }
+    ip_kernel trial;
+    if (!ip_grouping_try(&f->groups, index, stage, stored, &trial)) return false;
+    bool fits = place(f, &trial, why);
+    if (fits && trial.schedule == IP_SCHEDULE_TILES)
+        fits = ip_halo_pays(f->plan, &f->plan->kernels[index].tiling, &trial.tiling, stage, stored, why);
+    if (fits)
+        ip_grouping_adopt(&f->groups, index, &trial);
+    else
+        ip_grouping_drop(&trial);
     return fits;
 }
 
@@ -268,7 +266,7 @@ static const char *why_alone(const fusing *f, const ip_stage *p, int n_readers)
     if (p->kind == IP_STAGE_OPAQUE) return "hand-written kernels compute it";
     if (p->kind == IP_STAGE_SCAN) return "a recurrence walks whole lines before a reader can start";
     if (p->kind != IP_STAGE_MAP) return "all of its input must be seen before a reader can start";
-    if (!f->options->fuse && f->is_other_node[p->id]) return "fusion is switched off";
+    if (!f->options->fuse && f->of[p->id].is_other_node) return "fusion is switched off";
     if (!f->options->fuse && p->is_output) return "its value is asked for";
     if (!f->options->fuse && n_readers > 1) return "several kernels read it";
     return NULL;
@@ -276,9 +274,9 @@ static const char *why_alone(const fusing *f, const ip_stage *p, int n_readers)
 
 static bool is_full(const fusing *f, const ip_kernel *kernel, const ip_stage *s)
 {
-    int operations = f->size[s->id];
+    int operations = f->of[s->id].size;
     for (int k = 0; k < kernel->n_stages; k++)
-        operations += f->size[kernel->stages[k]->id];
+        operations += f->of[kernel->stages[k]->id].size;
     return kernel->n_stages >= f->options->tuning.max_stages || operations > MAX_OPERATIONS;
 }
 
@@ -294,18 +292,17 @@ static bool is_full(const fusing *f, const ip_kernel *kernel, const ip_stage *s)
 static bool keeps_rows(const fusing *f, const ip_kernel *kernel, const ip_stage *p)
 {
     enum { PART = 2 };
-    const ip_span *columns = &f->columns[p->id];
-    bool has_rows = p->dims[1] == kernel->domain[1] || f->reads_paced[p->id];
+    const ip_span *columns = &f->of[p->id].columns;
+    bool has_rows = p->dims[1] == kernel->domain[1] || f->of[p->id].reads_paced;
     for (int k = 0; k < kernel->n_stages; k++)
         has_rows = has_rows || kernel->stages[k]->dims[1] == p->dims[1];
-    return kernel->schedule == IP_SCHEDULE_ROWS && !f->reads_elsewhere[p->id] && !p->is_output &&
+    return kernel->schedule == IP_SCHEDULE_ROWS && !f->of[p->id].reads_elsewhere && !p->is_output &&
            kernel->n_folds == 0 && (columns->hi - columns->lo + 1) * PART >= p->dims[2] &&
            p->dims[0] == kernel->domain[0] && has_rows && ip_may_keep_rows(kernel, p->dims[2]);
 }
 
 typedef struct gathering {
-    ip_ir *ir;
-    const ip_stage *read;
+    const ip_stage *read; /* NULL: whatever is not a table, nor one element */
     const int64_t *domain;
     bool gathers;
 } gathering;
@@ -313,18 +310,26 @@ typedef struct gathering {
 static void note_gathering(ip_expr *load, void *user)
 {
     gathering *g = user;
-    if (load->source == g->read) g->gathers |= !ip_load_reach(load, g->domain).is_local;
+    const bool is_read =
+        g->read ? load->source == g->read : load->source->kind != IP_STAGE_TABLE && (load->uses & IP_USES_COORDS) != 0;
+    if (is_read) g->gathers |= !ip_load_reach(load, g->domain).is_local;
+}
+
+/* Whether reader reads that, or (NULL) anything, at computed places. */
+static bool gathers(ip_ir *ir, const ip_stage *reader, const ip_stage *read)
+{
+    gathering g = { .read = read, .domain = ip_stage_domain(reader) };
+    ip_stage_each_load(ir, reader, note_gathering, &g);
+    return g.gathers;
 }
 
 /* Whether the kernel itself reads p at computed places. Others may: to them it is stored. */
 static bool is_gathered_by(const fusing *f, const ip_kernel *kernel, const ip_stage *p)
 {
-    gathering g = { .ir = f->plan->ir, .read = p };
-    for (int k = 0; f->reads_gather[p->id] && k < kernel->n_stages; k++) {
-        g.domain = ip_stage_domain(kernel->stages[k]);
-        ip_stage_each_load(g.ir, kernel->stages[k], note_gathering, &g);
-    }
-    return g.gathers;
+    bool is_gathered = false;
+    for (int k = 0; f->of[p->id].reads_gather && k < kernel->n_stages && !is_gathered; k++)
+        is_gathered = gathers(f->plan->ir, kernel->stages[k], p);
+    return is_gathered;
 }
 
 /* The kernel among p's readers that p may join, or -1 with the reason. */
@@ -370,7 +375,7 @@ static int join_sibling_of(fusing *f, ip_stage *s, bool at_depth)
         const char *why;
         if (kernel->schedule != f->schedule || kernel->is_scan || is_full(f, kernel, s) ||
             !same_size(ip_stage_domain(s), kernel->domain) || !is_sibling(f, kernel, s) ||
-            (depth_of(f, kernel) == f->depth[s->id]) != at_depth || takes_a_place(f, kernel, s))
+            (depth_of(f, kernel) == f->of[s->id].depth) != at_depth || takes_a_place(f, kernel, s))
             continue;
         n_tried++;
         if (!ip_grouping_is_read_by(&f->groups, s, k) && !ip_grouping_needs_through_others(&f->groups, k, s) &&
@@ -430,7 +435,7 @@ static int start_kernel(fusing *f, ip_stage *s, const char *why)
     snprintf(f->plan->kernels[k].reason, sizeof f->plan->kernels[k].reason, "%s", why);
     note_fallback(f, &f->plan->kernels[k]);
     const char *unfit = "";
-    if (schedule == IP_SCHEDULE_TILES && !try_place(f, &f->plan->kernels[k], &unfit))
+    if (schedule == IP_SCHEDULE_TILES && !place(f, &f->plan->kernels[k], &unfit))
         take_pixels(&f->plan->kernels[k], unfit);
     return k;
 }
@@ -440,10 +445,10 @@ static void fuse_all(fusing *f)
     ip_ir *ir = f->plan->ir;
     find_families(f);
     for (int id = 0; id < ir->n_stages; id++)
-        f->size[id] = ir->stages[id]->body ? ip_x_size(ir, ir->stages[id]->body) : 0;
+        f->of[id].size = ir->stages[id]->body ? ip_x_size(ir, ir->stages[id]->body) : 0;
     for (int id = ir->n_stages - 1; id >= 0 && !ir->failed; id--) {
         ip_stage *s = ir->stages[id];
-        if (!(ip_stage_computes(s) || s->opaque) || !(f->is_live[id] || s->is_output)) continue;
+        if (!(ip_stage_computes(s) || s->opaque) || !(f->of[id].is_live || s->is_output)) continue;
         const char *why;
         if (join_reader(f, s, &why) < 0 && join_sibling(f, s) < 0 && start_kernel(f, s, why) < 0) return;
         f->visiting = s;
@@ -475,31 +480,14 @@ static void list_ops(ip_kernel *k)
     }
 }
 
-typedef struct gather_check {
-    ip_ir *ir;
-    const int64_t *domain;
-    bool gathers;
-} gather_check;
-
-static void note_gather(ip_expr *load, void *user)
+/* A gather by itself goes to pixels: no element is known to be read twice. */
+static void leave_tiles(ip_plan *plan, ip_kernel *k)
 {
-    gather_check *g = user;
-    if (load->source->kind != IP_STAGE_TABLE && load->uses & IP_USES_COORDS)
-        g->gathers |= !ip_load_reach(load, g->domain).is_local;
-}
-
-/* The final placement in tiles. A gather by itself goes to pixels: no element is known to be read twice. */
-static bool place_for_good(ip_plan *plan, ip_kernel *k, const ip_target *target, const char **why)
-{
-    if (!ip_place_tiles(plan, k, target, why)) return false;
     bool has_tile = false;
     for (int i = 0; i < k->n_placed; i++)
         has_tile |= k->placed[i].place == IP_PLACE_TILE;
-    gather_check g = { plan->ir, k->domain, false };
-    ip_stage_each_load(plan->ir, k->stages[0], note_gather, &g);
-    if (k->n_stages == 1 && k->n_folds == 0 && !has_tile && g.gathers)
+    if (k->n_stages == 1 && k->n_folds == 0 && !has_tile && gathers(plan->ir, k->stages[0], NULL))
         take_pixels(k, "its elements are read at computed places");
-    return true;
 }
 
 static ip_schedule default_schedule(const ip_compile_options *options)
@@ -515,23 +503,13 @@ imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_
     ip_ir *ir = plan->ir;
     size_t n = (size_t)ir->n_stages + 1;
     fusing f = { .plan = plan, .options = options, .schedule = default_schedule(options) };
-    unsigned char *flags = ip_zalloc(n * 5);
-    f.size = ip_zalloc(n * sizeof *f.size);
-    f.columns = ip_zalloc(n * sizeof *f.columns);
-    if (ip_grouping_begin(&f.groups, plan) && flags && f.size && f.columns) {
-        f.is_live = flags;
-        f.reads_gather = flags + n;
-        f.is_other_node = flags + 2 * n;
-        f.reads_elsewhere = flags + 3 * n;
-        f.reads_paced = flags + 4 * n;
+    f.of = ip_zalloc(n * sizeof *f.of);
+    if (ip_grouping_begin(&f.groups, plan) && f.of)
         fuse_all(&f);
-    } else {
+    else
         ir->failed = true;
-    }
     ip_grouping_end(&f.groups);
-    ip_free(flags);
-    ip_free(f.size);
-    ip_free(f.columns);
+    ip_free(f.of);
     if (ir->failed) return ip_fail_memory(err, "compiling");
     for (int k = 0; k < plan->n_kernels; k++) {
         ip_kernel *kernel = &plan->kernels[k];
@@ -539,12 +517,12 @@ imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_
         list_ops(kernel);
         if (options->tuning.schedule == IP_SCHEDULE_TEXTURE && kernel->schedule == IP_SCHEDULE_PIXELS)
             take_textures(plan, kernel, &options->target);
-        bool fits = kernel->schedule == IP_SCHEDULE_TILES
-                        ? place_for_good(plan, kernel, &options->target, &why)
-                        : !ip_kernel_walks_rows(kernel) || ip_place_stages(plan, kernel, &why);
-        if (!fits && !ir->failed)
+        if (kernel->schedule == IP_SCHEDULE_TILES)
+            leave_tiles(plan, kernel);
+        else if (!kernel->placed && ip_kernel_walks_rows(kernel) && !ip_place_stages(plan, kernel, &why) && !ir->failed)
             return ip_fail(err, IMGPAR_E_INTERNAL, "internal: kernel %s does not fit its schedule: %s", kernel->ops,
                            why);
+        ip_adopt_placement(plan, kernel);
     }
     return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
 }

@@ -23,43 +23,50 @@ void ip_grouping_end(ip_grouping *g)
     ip_free(g->readings);
 }
 
-static bool push(ip_plan *plan, ip_stage ***list, int *n, ip_stage *stage, bool in_front)
+/* The list with a stage in front, if there is one: a new list; NULL (and ir->failed) without memory. */
+static ip_stage **with_first(ip_ir *ir, ip_stage *first, ip_stage *const *list, int n)
 {
-    ip_stage **grown = ip_realloc_array(*list, (size_t)*n + 1, sizeof *grown);
+    ip_stage **grown = ip_alloc_array((size_t)n + 1, sizeof *grown);
+    const size_t at = first != NULL;
     if (!grown) {
-        plan->ir->failed = true;
+        ir->failed = true;
+        return NULL;
+    }
+    if (first) grown[0] = first;
+    if (n > 0) memcpy(grown + at, list, (size_t)n * sizeof *grown);
+    return grown;
+}
+
+void ip_grouping_drop(ip_kernel *trial)
+{
+    ip_free(trial->stages);
+    ip_free(trial->outputs);
+    ip_free(trial->placed);
+}
+
+bool ip_grouping_try(const ip_grouping *g, int kernel, ip_stage *stage, bool stored, ip_kernel *trial)
+{
+    const ip_kernel *k = &g->plan->kernels[kernel];
+    *trial = *k;
+    trial->placed = NULL;
+    trial->n_placed = 0;
+    trial->stages = with_first(g->plan->ir, stage, k->stages, k->n_stages);
+    trial->outputs = with_first(g->plan->ir, stored ? stage : NULL, k->outputs, k->n_outputs);
+    if (!trial->stages || !trial->outputs) {
+        ip_grouping_drop(trial);
         return false;
     }
-    *list = grown;
-    if (in_front) memmove(grown + 1, grown, (size_t)*n * sizeof *grown);
-    grown[in_front ? 0 : *n] = stage;
-    ++*n;
+    trial->n_stages++;
+    trial->n_outputs += stored;
+    trial->n_folds += ip_stage_folds(stage);
     return true;
 }
 
-bool ip_grouping_add(ip_grouping *g, int kernel, ip_stage *stage, bool stored)
+void ip_grouping_adopt(ip_grouping *g, int kernel, const ip_kernel *trial)
 {
-    ip_kernel *k = &g->plan->kernels[kernel];
-    if (!push(g->plan, &k->stages, &k->n_stages, stage, true)) return false;
-    if (stored && !push(g->plan, &k->outputs, &k->n_outputs, stage, true)) return false;
-    k->n_folds += ip_stage_folds(stage);
-    g->kernel_of[stage->id] = kernel;
-    return true;
-}
-
-static void pop_front(ip_stage **list, int *n)
-{
-    --*n;
-    memmove(list, list + 1, (size_t)*n * sizeof *list);
-}
-
-void ip_grouping_take_back(ip_grouping *g, int kernel, bool stored)
-{
-    ip_kernel *k = &g->plan->kernels[kernel];
-    g->kernel_of[k->stages[0]->id] = -1;
-    k->n_folds -= ip_stage_folds(k->stages[0]);
-    pop_front(k->stages, &k->n_stages);
-    if (stored) pop_front(k->outputs, &k->n_outputs);
+    ip_grouping_drop(&g->plan->kernels[kernel]);
+    g->plan->kernels[kernel] = *trial;
+    g->kernel_of[trial->stages[0]->id] = kernel;
 }
 
 int ip_grouping_new(ip_grouping *g, ip_stage *root, ip_schedule schedule)
@@ -77,7 +84,10 @@ int ip_grouping_new(ip_grouping *g, ip_stage *root, ip_schedule schedule)
     k->schedule = schedule;
     k->is_scan = root->kind == IP_STAGE_SCAN;
     memcpy(k->domain, ip_stage_domain(root), sizeof k->domain);
-    return ip_grouping_add(g, at, root, true) ? at : -1;
+    ip_kernel first;
+    if (!ip_grouping_try(g, at, root, true, &first)) return -1;
+    ip_grouping_adopt(g, at, &first);
+    return at;
 }
 
 bool ip_grouping_is_read_by(const ip_grouping *g, const ip_stage *stage, int kernel)

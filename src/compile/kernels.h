@@ -27,10 +27,12 @@ void ip_grouping_end(ip_grouping *g);
 
 /* A new kernel computing and storing root; -1 (and ir->failed) without memory. */
 int ip_grouping_new(ip_grouping *g, ip_stage *root, ip_schedule schedule);
-/* Stages come in falling order of id. stored: its value is written to memory, too. */
-bool ip_grouping_add(ip_grouping *g, int kernel, ip_stage *stage, bool stored);
-/* Takes back the last ip_grouping_add(). */
-void ip_grouping_take_back(ip_grouping *g, int kernel, bool stored);
+/* A copy of a kernel that computes stage, too, and is placed nowhere yet; the plan's own stays as it is. Stages come in
+ * falling order of id. stored: its value is written to memory, too. False (and ir->failed) without memory. What it has
+ * is either adopted, and takes the plan's kernel's place, or dropped. */
+bool ip_grouping_try(const ip_grouping *g, int kernel, ip_stage *stage, bool stored, ip_kernel *trial);
+void ip_grouping_adopt(ip_grouping *g, int kernel, const ip_kernel *trial);
+void ip_grouping_drop(ip_kernel *trial);
 /* Kernel reads stage. */
 void ip_grouping_reads(ip_grouping *g, int kernel, const ip_stage *stage);
 bool ip_grouping_is_read_by(const ip_grouping *g, const ip_stage *stage, int kernel);

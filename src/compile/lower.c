@@ -322,9 +322,11 @@ static bool begin_step(lowering *l)
     return true;
 }
 
-imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
-                            ip_error *err)
+imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, ip_error *err)
 {
+    imgpar_array *const *arrays = plan->asked;
+    const size_t n = plan->n_asked;
+    plan->ir->keeps_promises = options->promises != 0;
     lowering l = { .plan = plan, .options = options, .arrays = arrays, .n_arrays = n };
     imgpar_status st = IMGPAR_OK;
     plan->outputs = ip_zalloc((n + 1) * sizeof *plan->outputs);

@@ -424,8 +424,9 @@ static void narrow_stage(narrowing *n, ip_stage *s)
     s->hi = fmin(s->hi, s->body->hi);
 }
 
-imgpar_status ip_pass_narrow(ip_plan *plan, ip_error *err)
+imgpar_status ip_pass_narrow(ip_plan *plan, const ip_compile_options *options, ip_error *err)
 {
+    (void)options;
     ip_ir *ir = plan->ir;
     size_t count = (size_t)ir->n_stages + 1;
     narrowing n = { .ir = ir,

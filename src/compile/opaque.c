@@ -36,18 +36,8 @@ static char *source_of(const ip_kernel *k, const ip_opaque *o)
 void ip_emit_opaque(ip_plan *plan, ip_kernel *k)
 {
     const ip_opaque *o = ip_kernel_opaque(k);
-    k->inputs = ip_alloc_array((size_t)o->n_inputs + 1, sizeof *k->inputs);
     k->source = source_of(k, o);
-    if (!k->inputs || !k->source) {
-        plan->ir->failed = true;
-        return;
-    }
-    for (int i = 0; i < o->n_inputs; i++) {
-        bool known = false;
-        for (int j = 0; j < k->n_inputs; j++)
-            known |= k->inputs[j] == o->inputs[i];
-        if (!known) k->inputs[k->n_inputs++] = o->inputs[i];
-    }
+    plan->ir->failed |= !k->source;
     snprintf(k->name, sizeof k->name, "%s_%s%s%s", o->kind->name, ip_dtype(o->dtype)->name, o->variant ? "_" : "",
              o->variant ? o->variant : "");
 }

@@ -11,8 +11,9 @@
 enum { IP_LEAST_STEP = 2, IP_MOST_STEP = 6, IP_LINE_BYTES = 64 };
 
 /* nodes -> stages: equal nodes merged, every node lowered by its row; steps of a loop, one after the other */
-imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, imgpar_array *const *arrays, size_t n,
-                            ip_error *err);
+imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, ip_error *err);
+/* what breaks the promises of the stages, in their place (promises.c); no result: nothing can */
+imgpar_status ip_pass_promises(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* folds apart from what reads them (looks.c) */
 imgpar_status ip_pass_looks(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* several reads of every n-th row and column of a stage: as reads of one stage of these (levels.c) */
@@ -34,12 +35,14 @@ imgpar_status ip_pass_decimate(ip_plan *plan, const ip_compile_options *options,
 /* a result that is cut from what is computed: as a box of it (frame.c) */
 imgpar_status ip_pass_frame(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* integer arithmetic in the narrowest dtype its range allows */
-imgpar_status ip_pass_narrow(ip_plan *plan, ip_error *err);
+imgpar_status ip_pass_narrow(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* stages -> kernels, each with a schedule and the reason it ends where it does */
 imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* where each stage of the kernel lives by its schedule, rows or tiles, and how far it runs ahead; false: does not fit,
- * *why says so */
+ * *why says so. Writes the kernel alone, so that it may be tried: stages and their list stay as they are. */
 bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why);
+/* That is how it will be: the kernel's stages read what it keeps, and what was added to them joins the list. */
+void ip_adopt_placement(ip_plan *plan, const ip_kernel *kernel);
 /* tiles: that, and the size and layout of a tile (kernel->tiling); *why lives as long as the plan */
 bool ip_place_tiles(ip_plan *plan, ip_kernel *kernel, const ip_target *target, const char **why);
 /* texture: which inputs are images (kernel->textures); false: none, *why tells of one. Its placement is that of
@@ -49,10 +52,10 @@ bool ip_place_textures(ip_plan *plan, ip_kernel *kernel, const ip_target *target
  * the kernel's tiling was `before` without it and is `after` with it; else *why. */
 bool ip_halo_pays(ip_plan *plan, const ip_tiling *before, const ip_tiling *after, const ip_stage *joined, bool stored,
                   const char **why);
-/* what breaks the promises of the stages, in their place (promises.c); no result: nothing can */
-imgpar_status ip_pass_promises(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* how rows are made (segments.h) */
 imgpar_status ip_pass_segments(ip_plan *plan, const ip_compile_options *options, ip_error *err);
+/* what kernels read from buffers, each once: the order of their arguments (demand.c) */
+imgpar_status ip_pass_inputs(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 /* What passes leave is legal (verify.c); has_rows: how rows are made, too. */
 imgpar_status ip_plan_verify(ip_plan *plan, bool has_rows, ip_error *err);
 /* kernels -> statements -> OpenCL C */

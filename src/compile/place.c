@@ -95,7 +95,7 @@ bool ip_tile_grows(const ip_kernel *kernel, const ip_placed *placed)
 
 int ip_tile_rows_kept(const ip_placed *placed)
 {
-    return placed->place == IP_PLACE_TILE ? ip_max_int(placed->lead - placed->rows, 0) : 0;
+    return placed->place == IP_PLACE_TILE ? ip_max_int(placed->lead - placed->lowest_read, 0) : 0;
 }
 
 bool ip_kernel_computes(const ip_kernel *kernel, const ip_stage *stage)
@@ -112,7 +112,26 @@ bool ip_kernel_stores(const ip_kernel *kernel, const ip_stage *stage)
     return false;
 }
 
-bool ip_add_placed(ip_placing *p, ip_stage *stage, bool is_copy)
+ip_stage *ip_added_stage(ip_placing *p, imgpar_dtype dtype, const int64_t dims[4], const imgpar_array *node)
+{
+    ip_ir *ir = p->plan->ir;
+    ip_stage *s = ip_stage_new(ir, IP_STAGE_MAP, dtype, dims, node);
+    if (!s) return NULL;
+    ir->n_stages--;
+    s->id = -1;
+    return s;
+}
+
+/* The end of the list becomes its place. */
+static void list_stage(ip_ir *ir, ip_stage *s)
+{
+    const ip_stage *place = ip_stage_new(ir, s->kind, s->dtype, s->dims, s->node);
+    if (!place) return;
+    s->id = place->id;
+    ir->stages[s->id] = s;
+}
+
+bool ip_add_placed(ip_placing *p, ip_stage *stage, ip_expr *body, bool is_copy)
 {
     ip_kernel *kernel = p->kernel;
     if (kernel->n_placed == p->capacity) {
@@ -126,11 +145,12 @@ bool ip_add_placed(ip_placing *p, ip_stage *stage, bool is_copy)
         p->capacity = capacity;
     }
     kernel->placed[kernel->n_placed++] = (ip_placed){ .stage = stage,
+                                                      .body = body,
                                                       .is_copy = is_copy,
                                                       .place = IP_PLACE_NONE,
                                                       .is_stored = ip_kernel_stores(kernel, stage),
                                                       .pad_border = IP_BORDER_NONE,
-                                                      .rows = INT_MAX,
+                                                      .lowest_read = INT_MAX,
                                                       .last_reader = -1,
                                                       .pace = -1 };
     return true;
@@ -310,8 +330,7 @@ static void widen_pad(const ip_placing *p, ip_placed *source, const ip_expr *loa
     p->kernel->whole_rows |= load->border == IMGPAR_BORDER_WRAP;
 }
 
-/* The rows and columns of source that are made for the reader's. `rows` is the lowest row read, relative to y, until
- * all readers are seen. */
+/* The rows and columns of source that are made for the reader's. */
 static void widen_halo(const ip_placing *p, ip_placed *source, const ip_reach *reach)
 {
     const ip_placed *reader = p->reader;
@@ -324,7 +343,7 @@ static void widen_halo(const ip_placing *p, ip_placed *source, const ip_reach *r
         source->left = ip_max_int(source->left, IP_ALL_COLUMNS);
         source->right = ip_max_int(source->right, IP_ALL_COLUMNS);
     }
-    source->rows = ip_min_int(source->rows, reader->lead + reach->y_lo);
+    source->lowest_read = ip_min_int(source->lowest_read, reader->lead + reach->y_lo);
     source->left = ip_max_int(source->left, reader->left - ip_min_int(reach->x_lo, 0));
     source->right = ip_max_int(source->right, reader->right + ip_max_int(reach->x_hi, 0));
 }
@@ -353,20 +372,30 @@ static void note_load(ip_expr *load, void *user)
     source->last_reader = ip_max_int(source->last_reader, (int)(p->reader - p->kernel->placed));
 }
 
-/* Rows of a ring, of which p->rows says the lowest that is read. Where several are made at once the ones before them
- * are whole groups, too, so that none of those that are still read is written over; where they are made together, the
- * row that the last one of a group takes the place of is below all that are read. */
+/* Rows of a ring. Where several are made at once the ones before them are whole groups, too, so that none of those that
+ * are still read is written over; where they are made together, the row that the last one of a group takes the place of
+ * is below all that are read. */
 static int rows_kept(const ip_placed *p)
 {
     if (p->paced.row) return p->paced.hi - p->paced.lo + 1;
-    int before = p->lead - p->rows;
+    int before = p->lead - p->lowest_read;
     if (p->together) return before + p->together;
     return p->at_once ? (before + p->at_once - 1) / p->at_once * p->at_once + p->at_once : before + 1;
+}
+
+/* Every load of a stage as it is placed. */
+static void each_load(ip_ir *ir, const ip_placed *placed, void (*fn)(ip_expr *load, void *user), void *user)
+{
+    ip_stage s = *placed->stage;
+    s.body = placed->body;
+    ip_stage_each_load(ir, &s, fn, user);
 }
 
 bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
 {
     ip_placing p = { .plan = plan, .kernel = kernel, .domain = kernel->domain };
+    for (int k = 0; k < kernel->n_stages; k++)
+        p.bodies[k] = kernel->stages[k]->body;
     ip_free(kernel->placed);
     kernel->placed = NULL;
     kernel->n_placed = 0;
@@ -376,10 +405,10 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
     /* Copies first, then the stages, before each what it spreads: an entry stands after all it reads. */
     ip_place_copies(&p);
     for (int k = 0; k < kernel->n_stages; k++) {
-        if (kernel->schedule == IP_SCHEDULE_ROWS) ip_place_repeats(&p, kernel->stages[k]);
-        if (!ip_in_tiles(&p)) ip_place_spread(&p, kernel->stages[k]);
-        if (kernel->schedule == IP_SCHEDULE_ROWS) ip_place_sums(&p, kernel->stages[k]);
-        if (!ip_add_placed(&p, kernel->stages[k], false)) break;
+        if (kernel->schedule == IP_SCHEDULE_ROWS) ip_place_repeats(&p, kernel->stages[k], &p.bodies[k]);
+        if (!ip_in_tiles(&p)) ip_place_spread(&p, kernel->stages[k], &p.bodies[k]);
+        if (kernel->schedule == IP_SCHEDULE_ROWS) ip_place_sums(&p, kernel->stages[k], &p.bodies[k]);
+        if (!ip_add_placed(&p, kernel->stages[k], p.bodies[k], false)) break;
         kernel->placed[kernel->n_placed - 1].mask = p.mask;
     }
     if (plan->ir->failed) return false;
@@ -388,7 +417,7 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
     for (int k = kernel->n_placed - 1; k >= 0 && !p.why; k--) {
         p.reader = &kernel->placed[k];
         if (p.reader->pace == k) share_pace(kernel, k);
-        ip_choose_reading(&p, p.reader->stage);
+        ip_choose_reading(&p, p.reader->stage, p.reader->body);
         ip_place_together(&p, p.reader);
         if (p.reader->place == IP_PLACE_RING)
             p.reader->rows = rows_kept(p.reader);
@@ -397,8 +426,17 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
         if (p.reader->place == IP_PLACE_RING && !p.reader->at_once)
             kernel->ring_bytes +=
                 p.reader->rows * p.reader->stage->dims[3] * (int64_t)ip_dtype(p.reader->stage->dtype)->size_bytes;
-        ip_stage_each_load(plan->ir, p.reader->stage, note_load, &p);
+        each_load(plan->ir, p.reader, note_load, &p);
     }
     if (p.why && why) *why = p.why;
     return !p.why;
+}
+
+void ip_adopt_placement(ip_plan *plan, const ip_kernel *kernel)
+{
+    for (int k = 0; k < kernel->n_placed; k++) {
+        ip_placed *p = &kernel->placed[k];
+        p->stage->body = p->body;
+        if (p->stage->id < 0) list_stage(plan->ir, p->stage);
+    }
 }

@@ -23,15 +23,15 @@ static void check_beside(ip_expr *x, void *user)
         p->reads_in_place = p->reads_in_place && -lo <= COLUMNS_BESIDE && hi <= COLUMNS_BESIDE;
 }
 
-void ip_choose_reading(ip_placing *p, const ip_stage *s)
+void ip_choose_reading(ip_placing *p, const ip_stage *s, ip_expr *body)
 {
     p->domain = ip_stage_domain(s);
     p->reads_in_place = !ip_in_tiles(p) && s->kind == IP_STAGE_MAP;
     if (p->reads_in_place) {
-        const int lanes = ip_lanes_of_ends(s->body, s->dims[3], END_BYTES);
-        p->reads_in_place = ip_x_size(p->plan->ir, s->body) * s->dims[3] / lanes <= OPERATIONS_BESIDE;
+        const int lanes = ip_lanes_of_ends(body, s->dims[3], END_BYTES);
+        p->reads_in_place = ip_x_size(p->plan->ir, body) * s->dims[3] / lanes <= OPERATIONS_BESIDE;
     }
-    if (p->reads_in_place) ip_x_walk(p->plan->ir, s->body, check_beside, p);
+    if (p->reads_in_place) ip_x_walk(p->plan->ir, body, check_beside, p);
 }
 
 /* A buffer read at neighbouring columns gets a ring of copied rows, so that its edges are filled in once a row. One
@@ -56,14 +56,14 @@ static ip_stage *copy_of(ip_placing *p, const ip_expr *load)
         if (c->is_copy && c->source == load->source && c->pad_border == load->border && c->pad_outside == outside)
             return c->stage;
     }
-    ip_stage *s = ip_stage_new(ir, IP_STAGE_MAP, load->source->dtype, load->source->dims, load->source->node);
-    if (!s || !ip_add_placed(p, s, true)) return NULL;
+    ip_stage *s = ip_added_stage(p, load->source->dtype, load->source->dims, load->source->node);
+    if (!s) return NULL;
     ip_expr *at[4];
     for (int k = 0; k < 4; k++)
         at[k] = ip_x_coord(ir, k, s->dims[k]);
     if (load->border == IMGPAR_BORDER_WRAP && !ip_in_tiles(p)) /* tiles apply the border at all edges */
         at[1] = ip_x_border(ir, load->border, at[1], ip_x_param(ir, IMGPAR_I32, (double)s->dims[1], 1, 2147483647.0));
-    s->body = ip_x_load(ir, load->source, at, IP_BORDER_NONE, NULL);
+    if (!ip_add_placed(p, s, ip_x_load(ir, load->source, at, IP_BORDER_NONE, NULL), true)) return NULL;
     s->lo = load->source->lo;
     s->hi = load->source->hi;
     s->note = ip_in_tiles(p)                   ? "the source, edges filled in"
@@ -93,11 +93,10 @@ static ip_expr *copy_across(ip_placing *p, ip_expr *load, bool is_deep)
 {
     ip_ir *ir = p->plan->ir;
     for (int k = 0; k < p->kernel->n_placed; k++)
-        if (p->kernel->placed[k].is_across && p->kernel->placed[k].stage->body == load)
+        if (p->kernel->placed[k].is_across && p->kernel->placed[k].body == load)
             return ip_x_beside(ir, p->kernel->placed[k].stage, 0, IP_BORDER_NONE);
-    ip_stage *s = ip_stage_new(ir, IP_STAGE_MAP, load->source->dtype, p->domain, load->source->node);
-    if (!s || !ip_add_placed(p, s, true)) return load;
-    s->body = load;
+    ip_stage *s = ip_added_stage(p, load->source->dtype, p->domain, load->source->node);
+    if (!s || !ip_add_placed(p, s, load, true)) return load;
     s->lo = load->source->lo;
     s->hi = load->source->hi;
     s->note = "columns of the source, as rows";
@@ -142,11 +141,10 @@ void ip_place_copies(ip_placing *p)
     p->walks_planes = ip_may_walk_planes(p->plan->ir, kernel, &share_rows);
     if (share_rows) walk_planes(p, PLANES_AT_ONCE);
     for (int k = 0; k < kernel->n_stages; k++)
-        if (kernel->stages[k]->body) {
-            ip_choose_reading(p, kernel->stages[k]);
-            kernel->stages[k]->body = ip_x_map(p->plan->ir, kernel->stages[k]->body, read_copy, p);
+        if (p->bodies[k]) {
+            ip_choose_reading(p, kernel->stages[k], p->bodies[k]);
+            p->bodies[k] = ip_x_map(p->plan->ir, p->bodies[k], read_copy, p);
         }
     for (int k = 0; k < kernel->n_stages && ip_in_tiles(p) && kernel->n_placed > 0; k++)
-        if (kernel->stages[k]->body)
-            kernel->stages[k]->body = ip_x_map(p->plan->ir, kernel->stages[k]->body, read_own_copy, p);
+        if (p->bodies[k]) p->bodies[k] = ip_x_map(p->plan->ir, p->bodies[k], read_own_copy, p);
 }

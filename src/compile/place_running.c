@@ -68,12 +68,12 @@ static void note_window(ip_expr *x, void *user)
 void ip_place_running(ip_ir *ir, ip_placed *p)
 {
     finding f = { ir, p, true };
-    if (p->stage->kind == IP_STAGE_MAP) ip_x_walk(ir, p->stage->body, note_window, &f);
+    if (p->stage->kind == IP_STAGE_MAP) ip_x_walk(ir, p->body, note_window, &f);
     if (!f.all) p->n_running = 0;
 }
 
 bool ip_placed_is_sums(const ip_placed *p)
 {
-    return p->place == IP_PLACE_RING && p->rows == 1 && p->n_running == 1 && p->stage->body == p->running[0] &&
+    return p->place == IP_PLACE_RING && p->rows == 1 && p->n_running == 1 && p->body == p->running[0] &&
            p->running[0]->taps_x == 1 && p->running[0]->dtype == p->stage->dtype && !p->is_stored && !p->mask;
 }

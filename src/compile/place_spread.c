@@ -25,9 +25,8 @@ ip_stage *ip_add_row(ip_placing *p, const ip_stage *reader, ip_expr *value, int6
 {
     const int64_t *domain = ip_stage_domain(reader);
     const int64_t dims[4] = { domain[0], domain[1], domain[2], channels };
-    ip_stage *s = ip_stage_new(p->plan->ir, IP_STAGE_MAP, value->dtype, dims, reader->node);
-    if (!s || !ip_add_placed(p, s, false)) return NULL;
-    s->body = value;
+    ip_stage *s = ip_added_stage(p, value->dtype, dims, reader->node);
+    if (!s || !ip_add_placed(p, s, value, false)) return NULL;
     s->lo = value->lo;
     s->hi = value->hi;
     s->note = note;
@@ -60,15 +59,15 @@ ip_expr *ip_masked_body(ip_ir *ir, ip_expr *body, ip_expr *mask, bool is_set)
     return ip_put_value(ir, body, mask, number);
 }
 
-static bool is_mask(ip_placing *p, const ip_stage *reader, ip_expr *spread)
+static bool is_mask(ip_placing *p, const ip_stage *reader, ip_expr *body, ip_expr *spread)
 {
     ip_ir *ir = p->plan->ir;
-    int size = ip_x_size(ir, reader->body);
+    int size = ip_x_size(ir, body);
     if (reader->kind != IP_STAGE_MAP || (spread->dtype != IMGPAR_BOOL && spread->dtype != IMGPAR_U8) ||
         size > MASKED_OPERATIONS)
         return false;
-    return ip_x_size(ir, ip_masked_body(ir, reader->body, spread, false)) * 2 < size ||
-           ip_x_size(ir, ip_masked_body(ir, reader->body, spread, true)) * 2 < size;
+    return ip_x_size(ir, ip_masked_body(ir, body, spread, false)) * 2 < size ||
+           ip_x_size(ir, ip_masked_body(ir, body, spread, true)) * 2 < size;
 }
 
 static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
@@ -94,7 +93,7 @@ static ip_expr *but_for_last(ip_placing *p, const ip_stage *reader, ip_expr *val
     return ip_x_select(ir, is_last, of_last, once);
 }
 
-static void spread_value(ip_placing *p, ip_stage *reader, ip_expr *value)
+static void spread_value(ip_placing *p, const ip_stage *reader, ip_expr **body, ip_expr *value)
 {
     ip_expr *once = value, *spread;
     if (value->uses & IP_USES_C)
@@ -103,8 +102,8 @@ static void spread_value(ip_placing *p, ip_stage *reader, ip_expr *value)
         once = kept_row(p, reader, value, 1, "what the channels share");
     const char *note = once->uses & IP_USES_C ? "by the channel's number" : "the same for each channel";
     spread = kept_row(p, reader, once, ip_stage_domain(reader)[3], note);
-    reader->body = ip_put_value(p->plan->ir, reader->body, value, spread);
-    if (!p->mask && is_mask(p, reader, spread)) {
+    *body = ip_put_value(p->plan->ir, *body, value, spread);
+    if (!p->mask && is_mask(p, reader, *body, spread)) {
         p->kernel->placed[p->kernel->n_placed - 1].is_mask = true;
         p->mask = spread;
     }
@@ -141,14 +140,14 @@ static void sort_by_size(ip_spread *spread)
         }
 }
 
-void ip_place_spread(ip_placing *p, ip_stage *reader)
+void ip_place_spread(ip_placing *p, const ip_stage *reader, ip_expr **body)
 {
     ip_spread spread;
     p->mask = NULL;
     if ((reader->kind != IP_STAGE_MAP && reader->kind != IP_STAGE_REDUCE) ||
-        !ip_find_spread(p->plan->ir, reader->body, ip_stage_domain(reader)[3], &spread))
+        !ip_find_spread(p->plan->ir, *body, ip_stage_domain(reader)[3], &spread))
         return;
     sort_by_size(&spread);
     for (int k = 0; k < spread.n; k++)
-        if (occurs(p->plan->ir, reader->body, spread.values[k])) spread_value(p, reader, spread.values[k]);
+        if (occurs(p->plan->ir, *body, spread.values[k])) spread_value(p, reader, body, spread.values[k]);
 }

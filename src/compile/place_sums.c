@@ -84,7 +84,7 @@ static ip_stage *sums_of_three(ip_placing *p, const taps *t, const ip_stage *rea
 }
 
 /* x as a sum of sums of three and the reads that are left over; narrow as long as that is wide enough. */
-static ip_expr *of_threes(ip_placing *p, const taps *t, ip_stage *reader, ip_expr *x)
+static ip_expr *of_threes(ip_placing *p, const taps *t, const ip_stage *reader, ip_expr *x)
 {
     ip_ir *ir = p->plan->ir;
     ip_stage *threes = sums_of_three(p, t, reader);
@@ -103,7 +103,7 @@ static ip_expr *of_threes(ip_placing *p, const taps *t, ip_stage *reader, ip_exp
 
 typedef struct rewriting {
     ip_placing *p;
-    ip_stage *reader;
+    const ip_stage *reader;
     ip_expr *sum, *with;
 } rewriting;
 
@@ -119,10 +119,10 @@ static bool find_sum(ip_expr *x, void *user)
     return false;
 }
 
-void ip_place_sums(ip_placing *p, ip_stage *reader)
+void ip_place_sums(ip_placing *p, const ip_stage *reader, ip_expr **body)
 {
     rewriting r = { p, reader, NULL, NULL };
-    if (reader->kind != IP_STAGE_MAP || !reader->body) return;
-    ip_x_descend(p->plan->ir, reader->body, find_sum, &r);
-    if (r.sum && r.with != r.sum) reader->body = ip_put_value(p->plan->ir, reader->body, r.sum, r.with);
+    if (reader->kind != IP_STAGE_MAP || !*body) return;
+    ip_x_descend(p->plan->ir, *body, find_sum, &r);
+    if (r.sum && r.with != r.sum) *body = ip_put_value(p->plan->ir, *body, r.sum, r.with);
 }

@@ -297,8 +297,7 @@ bool ip_place_tiles(ip_plan *plan, ip_kernel *kernel, const ip_target *target, c
     }
     for (int i = 0; i < kernel->n_placed; i++) {
         const ip_placed *p = &kernel->placed[i];
-        s.cost[i] =
-            channels_of(p->stage) * (p->is_copy ? COPY_OPERATIONS : 1.0 + (double)ip_x_cost(plan->ir, p->stage->body));
+        s.cost[i] = channels_of(p->stage) * (p->is_copy ? COPY_OPERATIONS : 1.0 + (double)ip_x_cost(plan->ir, p->body));
     }
     ip_tiling best;
     if (!search(&s, &best)) {

@@ -41,7 +41,7 @@ void ip_place_together(const ip_placing *p, ip_placed *placed)
     if (!is_row || placed->is_copy || placed->is_stored || placed->is_mask || placed->mask || placed->at_once ||
         placed->pace >= 0 || placed->n_running > 0 || placed->goes_beyond || s->dtype != IMGPAR_F32)
         return;
-    ip_x_walk(p->plan->ir, s->body, check_load, &c);
-    if (c.fits && c.n_loads >= LEAST_ROWS && ip_x_size(p->plan->ir, s->body) <= MOST_OPERATIONS)
+    ip_x_walk(p->plan->ir, placed->body, check_load, &c);
+    if (c.fits && c.n_loads >= LEAST_ROWS && ip_x_size(p->plan->ir, placed->body) <= MOST_OPERATIONS)
         placed->together = IP_TOGETHER;
 }

@@ -13,7 +13,8 @@ enum { IP_MAX_READS = 16 };
 typedef struct ip_placing {
     ip_plan *plan;
     ip_kernel *kernel;
-    ip_placed *reader;     /* the entry whose loads are being visited */
+    ip_expr *bodies[IP_MAX_STAGES + 1]; /* of the kernel's stages, as they are rewritten to read what it keeps */
+    ip_placed *reader;                  /* the entry whose loads are being visited */
     bool walks_planes;     /* the kernel's work-items may walk planes: emit_across.c, Note [Walking planes] */
     bool reads_in_place;   /* the stage whose loads are being visited does: Note [Reading in place] */
     const int64_t *domain; /* of the stage whose loads are being visited */
@@ -30,22 +31,26 @@ typedef struct ip_placing {
 
 static inline bool ip_in_tiles(const ip_placing *p) { return p->kernel->schedule == IP_SCHEDULE_TILES; }
 
+/* A stage for rows that are added; it is in no list, and has no number, until the placement is adopted. NULL without
+ * memory. */
+ip_stage *ip_added_stage(ip_placing *p, imgpar_dtype dtype, const int64_t dims[4], const imgpar_array *node);
 /* A new entry behind the others; false (and ir->failed) without memory. */
-bool ip_add_placed(ip_placing *p, ip_stage *stage, bool is_copy);
+bool ip_add_placed(ip_placing *p, ip_stage *stage, ip_expr *body, bool is_copy);
 /* An entry before its reader's, a row of value in so many channels; NULL without memory. */
 ip_stage *ip_add_row(ip_placing *p, const ip_stage *reader, ip_expr *value, int64_t channels, const char *note);
 /* body, with another expression for that value. */
 ip_expr *ip_put_value(ip_ir *ir, ip_expr *body, const ip_expr *value, ip_expr *with);
 /* Copies of what the kernel's stages read, where that is better; their loads are then of the copies. */
 void ip_place_copies(ip_placing *p);
-/* Sets domain and reads_in_place for a stage. */
-void ip_choose_reading(ip_placing *p, const ip_stage *stage);
-/* Entries for pixels that stage reads several times each, side by side; it will read them (place_repeats.c). */
-void ip_place_repeats(ip_placing *p, ip_stage *stage);
-/* Entries for what the channels of a pixel share in stage, which will read them; sets mask. */
-void ip_place_spread(ip_placing *p, ip_stage *stage);
-/* An entry for sums of three in reader, which will read it (place_sums.c). */
-void ip_place_sums(ip_placing *p, ip_stage *reader);
+/* Sets domain and reads_in_place for a stage with that body. */
+void ip_choose_reading(ip_placing *p, const ip_stage *stage, ip_expr *body);
+/* Entries for pixels that stage, with *body, reads several times each, side by side; *body will read them
+ * (place_repeats.c). */
+void ip_place_repeats(ip_placing *p, const ip_stage *stage, ip_expr **body);
+/* Entries for what the channels of a pixel share in stage, likewise; sets mask. */
+void ip_place_spread(ip_placing *p, const ip_stage *stage, ip_expr **body);
+/* An entry for sums of three in reader, likewise (place_sums.c). */
+void ip_place_sums(ip_placing *p, const ip_stage *reader, ip_expr **body);
 /* Rows between those that are read at that pace are made for nobody. */
 bool ip_pace_leaves_rows_out(const ip_pace *pace);
 /* Finds placed's running sums. */

@@ -94,6 +94,7 @@ enum { IP_LONGEST_ROW = INT32_MAX - (1 << 24) };
  * before it to lead rows behind it. */
 typedef struct ip_placed {
     ip_stage *stage;
+    ip_expr *body; /* its element, of what the kernel keeps: the stage's own once the placement is adopted */
     ip_place place;
     bool is_copy;           /* rows of a source, copied so that columns outside can be read */
     bool is_across;         /* such a copy, of columns as rows: emit_across.c */
@@ -101,7 +102,8 @@ typedef struct ip_placed {
     bool is_stored;         /* rows of the strip itself are written to the stage's buffer */
     int lead;               /* computed at row y + lead */
     int first;              /* the lowest row ever needed: y + first */
-    int rows;               /* ring: rows kept; tile that slides: the lowest row that is read, y + rows */
+    int lowest_read;        /* the lowest row that is read of it while y is made: y + lowest_read; INT_MAX: none is */
+    int rows;               /* ring: rows kept */
     /* ring: rows that are made together, aligned to as many: emit_across.c, Note [Reading across]; 0: one */
     int at_once;
     bool is_deep; /* these are the same row of as many planes */
@@ -329,7 +331,9 @@ typedef struct ip_plan {
     ip_ir *ir; /* owned */
     ip_kernel *kernels;
     int n_kernels;
-    int n_nodes;        /* distinct graph nodes */
+    int n_nodes;                /* distinct graph nodes */
+    imgpar_array *const *asked; /* what is asked for, while the plan is made; borrowed */
+    size_t n_asked;
     ip_stage **outputs; /* for each requested array its stage */
     int n_outputs;
     int n_looks, n_folds;       /* of plans of looks: how many looks the folds take, and how many folds others read */

@@ -79,6 +79,7 @@ static void check_rows(checker *c, const ip_placed *p, ip_reach reach, int borde
     ip_reach_contract(&reach, border);
     if (p->lead < r->lead + reach.y_hi) complain(c, r->stage, "reads a row that has not been made");
     if (p->first > r->first + reach.y_lo) complain(c, r->stage, "reads a row before the first that is made");
+    if (p->lowest_read > r->lead + reach.y_lo) complain(c, r->stage, "reads a row below the lowest that is known");
     if (p->place == IP_PLACE_RING && p->lead - p->rows + 1 > r->lead + reach.y_lo)
         complain(c, r->stage, "reads a row that has been written over");
     if (p->left < r->left - ip_min_int(reach.x_lo, 0) || p->right < r->right + ip_max_int(reach.x_hi, 0))
@@ -103,6 +104,7 @@ static void check_placed(checker *c)
     const ip_kernel *k = c->kernel;
     for (int i = 0; i < k->n_placed; i++) {
         const ip_placed *p = c->reader = &k->placed[i];
+        if (p->stage->id < 0 || p->body != p->stage->body) complain(c, p->stage, "its placement was not adopted");
         ip_stage_each_load(c->plan->ir, p->stage, check_kept, c);
         int64_t bytes = (int64_t)p->pitch * (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
         if (p->place == IP_PLACE_TILE && p->offset + bytes > k->tiling.bytes)
