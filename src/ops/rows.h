@@ -92,7 +92,7 @@
 #define WEIGHS .alpha = "weighs: colours are weighed by it, alpha=channel: as any channel"
 #define BLENDS                                                                                                     \
     .alpha = "blends: colours are weighed by that of both, alpha=channel: as any channel; beside a number or one " \
-             "channel it stays, but a gray picture in front of one with alpha is opaque"
+             "channel it stays, but a gray picture, or a channel of one, in front of one with alpha is opaque"
 #define STAYS .alpha = "stays"
 #define DROPPED .alpha = "dropped"
 #define OWN_ALPHA .alpha = "as the summary says"
