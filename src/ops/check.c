@@ -167,6 +167,7 @@ static imgpar_status check_number(const ip_op *op, const imgpar_op_param *p, dou
     char text[32], limit[32];
     ip_number_text(value, text);
     bool whole = ip_param_kind_of(p) == IP_PARAM_INTEGER || has_rule(p, "whole");
+    if (isnan(value) && has_rule(p, "free")) return IMGPAR_OK;
     if (isnan(value) || (whole && isinf(value)))
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%s is not a number", label, p->name, text);
     if (whole && value != floor(value))

@@ -265,7 +265,7 @@ static ip_expr *number_outside(ip_lower *l, imgpar_dtype dtype, double value)
 ip_expr *ip_lower_outside_value(ip_lower *l, imgpar_dtype dtype, ip_outside outside)
 {
     ip_expr *colour = number_outside(l, dtype, outside.colour);
-    if (outside.colour == outside.alpha) return colour;
+    if (outside.colour == outside.alpha || isnan(outside.alpha)) return colour;
     return ip_x_select(l->ir, ip_lower_is_alpha(l), number_outside(l, dtype, outside.alpha), colour);
 }
 
