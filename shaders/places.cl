@@ -15,6 +15,7 @@ static inline void ip_fetch_places(__global const uchar *from, const int *rows, 
     const ulong ahead = (ulong)from + (ulong)(across * ROWS / n) * (ulong)pitch - (ulong)(down * ROWS / n * pixel);
     const int step = clamp(BYTES / pixel, 1, MOST);
     for (int k = 0; k < n; k += step)
-        __builtin_prefetch((__global const uchar *)(ahead + (ulong)rows[k] * (ulong)pitch + (ulong)((long)columns[k] * pixel)), 0, 2);
+        __builtin_prefetch(
+            (__global const uchar *)(ahead + (ulong)rows[k] * (ulong)pitch + (ulong)((long)columns[k] * pixel)), 0, 2);
 #endif
 }
