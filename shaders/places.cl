@@ -12,9 +12,10 @@ static inline void ip_fetch_places(__global const uchar *from, const int *rows, 
 #ifdef IP_STREAMS
     enum { ROWS = 5, BYTES = 16, MOST = 8 };
     const long across = (long)columns[n - 1] - columns[0], down = (long)rows[n - 1] - rows[0];
-    const ulong ahead = (ulong)from + (ulong)(across * ROWS / n * pitch - down * ROWS / n * pixel);
+    const ulong ahead = (ulong)from + (ulong)(across * ROWS / n) * (ulong)pitch - (ulong)(down * ROWS / n * pixel);
     const int step = clamp(BYTES / pixel, 1, MOST);
     for (int k = 0; k < n; k += step)
-        __builtin_prefetch((__global const uchar *)(ahead + (ulong)(rows[k] * pitch + (long)columns[k] * pixel)), 0, 2);
+        __builtin_prefetch(
+            (__global const uchar *)(ahead + (ulong)rows[k] * (ulong)pitch + (ulong)((long)columns[k] * pixel)), 0, 2);
 #endif
 }

@@ -4,12 +4,14 @@
  * finished here in double: of integers they are exact, where the rows psnr and ssim compute in floats.
  *
  *     img_std(img)                  standard deviation of all elements (of the population)
- *     img_psnr(a, b [, peak])       10 log10(peak^2 / mean((a - b)^2)) in dB; Inf where a = b, NULL where that mean is
+ *     psnr(a, b [, peak])           10 log10(peak^2 / mean((a - b)^2)) in dB; Inf where a = b, NULL where that mean is
  *                                   NaN
- *     img_ssim(a, b [, edges])      mean structural similarity, 1 where a = b
+ *     ssim(a, b [, edges])          mean structural similarity, 1 where a = b
  *     img_equal(a, b)               1 where size, channels, dtype and all elements are equal, else 0
  *     img_pixel(img, x, y [, channel])  a number; without channel of several channels a JSON array
  *     hamming(a, b)                 the number of bits in which two integers differ
+ *
+ * psnr, ssim and hamming are img_psnr, img_ssim and img_hamming, too; the last is of arrays the row of that name.
  *
  * R1. Sums of integers of up to 16 bits are exact; wider ones and floats go through f64 (f32 where the device has
  *     none).
@@ -264,7 +266,9 @@ static const struct {
 } rows[] = {
     { "img_std", 1, 1, 1, 0, measure_std },
     { "img_psnr", 2, 2, 3, 0, measure_psnr },
+    { "psnr", 2, 2, 3, 0, measure_psnr },
     { "img_ssim", 2, 2, 3, 0, measure_ssim },
+    { "ssim", 2, 2, 3, 0, measure_ssim },
     { "img_equal", 2, 2, 2, SQLITE_DETERMINISTIC, measure_equal },
     { "img_pixel", 1, 3, 4, SQLITE_DETERMINISTIC, measure_pixel },
 };
@@ -286,9 +290,15 @@ static void hamming_function(sqlite3_context *ctx, int argc, sqlite3_value **arg
 {
     if (ip_sql_any_null(argc, argv)) return;
     ip_sql_call call = ip_sql_call_begin(ctx);
+    if (call.op && (sqlite3_value_type(argv[0]) == SQLITE_BLOB || sqlite3_value_type(argv[1]) == SQLITE_BLOB)) {
+        ip_sql_run_operation(&call, ctx, argc, argv);
+        ip_sql_call_end(&call, ctx);
+        return;
+    }
     for (int k = 0; k < argc; k++)
         if (sqlite3_value_numeric_type(argv[k]) != SQLITE_INTEGER)
-            ip_sql_call_fail(&call, SQLITE_ERROR, "argument %d is not a whole number", k + 1);
+            ip_sql_call_fail(&call, SQLITE_ERROR, "argument %d is not a whole number%s", k + 1,
+                             sqlite3_value_type(argv[k]) == SQLITE_BLOB ? "; img_hamming() takes arrays" : "");
     uint64_t bits = (uint64_t)sqlite3_value_int64(argv[0]) ^ (uint64_t)sqlite3_value_int64(argv[1]);
     int n = 0;
     for (; bits; bits &= bits - 1)
@@ -303,8 +313,8 @@ int ip_sql_add_measures(const ip_sql_setup *setup)
     for (int k = 0; k < (int)(sizeof rows / sizeof rows[0]) && !rc; k++)
         for (int n = rows[k].least_args; n <= rows[k].most_args && !rc; n++)
             rc = ip_sql_add_function(setup, rows[k].name, n, rows[k].flags, measure_function, NULL, k);
-    if (!rc)
-        rc = ip_sql_add_function(setup, "hamming", 2, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, hamming_function, NULL,
-                                 0);
+    const int flags = SQLITE_DETERMINISTIC;
+    if (!rc) rc = ip_sql_add_function(setup, "hamming", 2, flags | SQLITE_INNOCUOUS, hamming_function, NULL, 0);
+    if (!rc) rc = ip_sql_add_function(setup, "img_hamming", 2, flags, hamming_function, imgpar_op_find("hamming"), 0);
     return rc ? rc : ip_sql_add_phash(setup);
 }

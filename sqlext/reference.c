@@ -62,6 +62,8 @@ static const ip_sql_entry entries[] = {
       "covariance sab under a Gaussian of sigma 1.5, C1 = (0.01 L)^2, C2 = (0.03 L)^2, L the white of a (of data "
       "the dtype's range, 1 for floats)",
       "img_ssim(img, img, 'reflect')" },
+    { "function", "psnr", "a, b [, peak]", "img_psnr()", "psnr(img, jpeg(img, 50)) > 20" },
+    { "function", "ssim", "a, b [, edges]", "img_ssim()", "ssim(img, img)" },
     { "function", "img_equal", "a, b", "1 where size, channels, type and all elements are equal, else 0",
       "img_equal(img, png(img))" },
     { "function", "img_pixel", "img, x, y [, channel]", "a pixel: a number, or of several channels a JSON array",
@@ -72,7 +74,8 @@ static const ip_sql_entry entries[] = {
       "cosine transform the coefficients 1 to 8 of 1 to 8, row by row from the highest bit, 1 where one is above their "
       "lower median",
       "hamming(phash(img), phash(resize(img, 50)))" },
-    { "function", "hamming", "a, b", "the number of bits in which two integers differ", "hamming(0, 7)" },
+    { "function", "hamming", "a, b", "the number of bits in which two integers differ; of arrays img_hamming()",
+      "hamming(0, 7)" },
     { "function", "img_setting", "name, value",
       "sets device (several: 'cpu+gpu', 'all', 'cpu/2'), placement, schedule, fuse, max_pixels, mem_limit or tier "
       "of this connection. "

@@ -29,8 +29,7 @@ static int too_few(ip_sql_call *call, int argc)
     return call->code;
 }
 
-/* Builds the operation and returns its value. */
-static void run_op(ip_sql_call *call, sqlite3_context *ctx, int argc, sqlite3_value **argv)
+void ip_sql_run_operation(ip_sql_call *call, sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     const imgpar_op_info *op = call->op;
     if (argc < op->n_inputs) {
@@ -63,7 +62,7 @@ static void op_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (ip_sql_any_null(argc, argv)) /* R2 */
         return;
     ip_sql_call call = ip_sql_call_begin(ctx);
-    run_op(&call, ctx, argc, argv);
+    ip_sql_run_operation(&call, ctx, argc, argv);
     ip_sql_call_end(&call, ctx);
 }
 

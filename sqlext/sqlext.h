@@ -189,6 +189,8 @@ int ip_sql_add_function(const ip_sql_setup *setup, const char *name, int n_args,
 int ip_sql_add_aggregate(const ip_sql_setup *setup, const char *name, int n_args, ip_sql_xfunc *step,
                          void (*final)(sqlite3_context *ctx), int variant);
 
+/* Builds the operation call->op of images and options, and returns its value. */
+void ip_sql_run_operation(ip_sql_call *call, sqlite3_context *ctx, int argc, sqlite3_value **argv);
 int ip_sql_add_scalars(const ip_sql_setup *setup);  /* scalar.c: a function an op */
 int ip_sql_add_sinks(const ip_sql_setup *setup);    /* sinks.c */
 int ip_sql_add_headers(const ip_sql_setup *setup);  /* header.c */

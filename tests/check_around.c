@@ -571,8 +571,10 @@ START_TEST(what_does_not_fit_is_refused)
     static const struct {
         const char *text, *message;
     } refusals[] = {
-        { "around($1, 1, (p, q) -> 1, \"sum\")", "around: the function must make an array of p or q" },
-        { "around($1, 1, (p, q, dy, dx) -> dy, \"sum\")", "around: the function must make an array of p or q" },
+        { "around($1, 1, (p, q) -> 1, \"sum\")",
+          "around: what the function gives must be made of p, the element, or q, a neighbour of it" },
+        { "around($1, 1, (p, q, dy, dx) -> dy, \"sum\")",
+          "around: what the function gives must be made of p, the element, or q, a neighbour of it" },
         { "around($1, 1, (p, q) -> (p, q), \"sum\")", "around: a value and its weight make a \"mean\", not a \"sum\"" },
         { "around($1, 1, (p, q) -> (q, 0), \"mean\")", "around: a weight of 0 for all neighbours makes no mean" },
         { "around($1, 1, (p, q) -> (q, log(0)), \"mean\")",

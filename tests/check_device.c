@@ -286,7 +286,7 @@ START_TEST(an_unusable_home_gives_pocl_a_private_folder)
 }
 END_TEST
 
-START_TEST(a_file_in_place_of_the_cache_folder_gives_pocl_a_private_folder)
+START_TEST(a_file_or_a_lost_link_in_place_of_the_cache_folder_gives_pocl_a_private_folder)
 {
     char folder[] = "/tmp/check_device-XXXXXX", file[64], tmp[64], command[128];
     ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -296,6 +296,9 @@ START_TEST(a_file_in_place_of_the_cache_folder_gives_pocl_a_private_folder)
     ck_assert_ptr_nonnull(f);
     ck_assert_int_eq(fclose(f), 0);
     const char *const environment[] = { file, tmp, NULL };
+    ck_assert_int_eq(run_child("opens", environment), 0);
+    ck_assert_int_eq(unlink(strchr(file, '=') + 1), 0); /* a link to nowhere, which PoCL takes for a folder */
+    ck_assert_int_eq(symlink("/dev/null/nowhere", strchr(file, '=') + 1), 0);
     ck_assert_int_eq(run_child("opens", environment), 0);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     ck_assert_int_eq(system(command), 0);
@@ -1035,7 +1038,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(t, a_missing_device_is_one_clear_line, 0, sizeof missing / sizeof *missing);
     tcase_add_test(t, without_a_platform_there_are_no_devices);
     tcase_add_test(t, an_unusable_home_gives_pocl_a_private_folder);
-    tcase_add_test(t, a_file_in_place_of_the_cache_folder_gives_pocl_a_private_folder);
+    tcase_add_test(t, a_file_or_a_lost_link_in_place_of_the_cache_folder_gives_pocl_a_private_folder);
     tcase_add_test(t, a_cache_folder_that_cannot_be_written_is_told_as_that);
     tcase_add_test(t, a_buffer_gives_back_what_was_written);
     tcase_add_test(t, a_released_buffer_is_reused_by_best_fit);

@@ -349,6 +349,49 @@ START_TEST(threads_share_what_is_decoded)
 }
 END_TEST
 
+/* Both contexts take it for what it was: the one that made it, which need not decode it, and another one. */
+static void expect_again(const char *text, const char *format)
+{
+    imgpar_options options = { .struct_size = sizeof options, .format = format };
+    imgpar_context *const contexts[] = { new_context(), new_context() };
+    imgpar_array *a = imgpar_apply(contexts[0], text, NULL, 0);
+    imgpar_info was = { .struct_size = sizeof was }, is = { .struct_size = sizeof is };
+    void *bytes;
+    size_t n;
+    ck_assert_msg(imgpar_array_info(a, &was) == IMGPAR_OK, "%s: %s", text, imgpar_array_message(a));
+    ck_assert_msg(imgpar_encode_exact(a, &options, &bytes, &n) == IMGPAR_OK, "%s", imgpar_array_message(a));
+    for (int k = 0; k < 2; k++) {
+        imgpar_array *again = imgpar_open_memory(contexts[k], bytes, n);
+        ck_assert_msg(imgpar_array_info(again, &is) == IMGPAR_OK, "%s", imgpar_array_message(again));
+        ck_assert_msg(is.space == was.space && is.dtype == was.dtype && is.rank == was.rank && is.white == was.white,
+                      "%s of %s: space %d, white %g, not %d, %g", format, text, is.space, is.white, was.space,
+                      was.white);
+        imgpar_array_release(again);
+    }
+    imgpar_free(bytes);
+    imgpar_array_release(a);
+    for (int k = 0; k < 2; k++)
+        imgpar_context_release(contexts[k]);
+}
+
+/* Gray, colours and data of each dtype, with the usual white and without. */
+START_TEST(every_space_comes_back)
+{
+    static const char *const dtypes[] = { "u8", "u16", "bool", "i32", "f32" };
+    static const char *const shapes[] = { "[3, 4]", "[3, 4, 1]", "[3, 4, 2]", "[3, 4, 3]", "[3, 4, 4]" };
+    static const char *const whites[] = { "set_white(a, 0)", "set_white(a, 0, picture=true)",
+                                          "set_white(a, 255, picture=true)", "set_white(a, 1, picture=true)",
+                                          "set_white(a, 1, mask=true, picture=true)" };
+    char text[160];
+    for (int s = 0; s < N(shapes); s++)
+        for (int w = 0; w < N(whites); w++) {
+            snprintf(text, sizeof text, "a = cast(zeros(%s), %s)\n%s", shapes[s], dtypes[_i], whites[w]);
+            if (_i < 3) expect_again(text, "png"); /* what a PNG holds */
+            expect_again(text, "npy");
+        }
+}
+END_TEST
+
 START_TEST(an_encoded_picture_is_open_without_decoding)
 {
     imgpar_context *ctx = new_context();
@@ -389,6 +432,7 @@ int main(void)
     tcase_add_test(c, another_picture_in_a_file_is_never_taken_for_the_old_one);
     tcase_add_test(c, what_is_decoded_with_a_warning_warns_again);
     tcase_add_test(c, threads_share_what_is_decoded);
+    tcase_add_loop_test(c, every_space_comes_back, 0, 5);
     tcase_add_test(c, an_encoded_picture_is_open_without_decoding);
     suite_add_tcase(suite, c);
     int status = run_suite(suite);

@@ -397,6 +397,8 @@ static const text_case messages[] = {
     { "print(blur(open(\"none.png\"), 1, bordr=wrap))", "1:33: blur: unknown parameter bordr; it has a, sigma, " },
     { "print(max(ones(3), axis=0))",
       "1:20: max: unknown parameter axis; it has a, b; of one array, that is maxval(a) or reduce(a, \"max\")" },
+    { "print(log_polar(ones(3)))",
+      "1:7: unknown operation log_polar; that is polar(a, width, height, radius, scale=log), about the middle" },
     { "print(quantile(ones(3), 50))", "1:7: unknown operation quantile; that is percentile(a, p)" },
     { "print(max(open(\"none.png\")))",
       "1:7: max: b is missing; of one array, that is maxval(a) or reduce(a, \"max\")" },

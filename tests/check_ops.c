@@ -214,6 +214,17 @@ static const struct {
     { "blur", "sigma=nan", "blur: sigma=nan is not a number" },
     { "blur", "sigma=[1 2]", "blur: sigma must be a number, not a list of numbers" },
     { "blur", "sgima=1", "blur: unknown parameter sgima; it has a, sigma, border, truncate, cval, alpha" },
+    { "blur", "ksize=3", "blur: unknown parameter ksize; it has a, sigma, border, truncate, cval, alpha" },
+    { "blur", "sigmaX=3",
+      "blur: unknown parameter sigmaX; it has a, sigma, border, truncate, cval, alpha; that is sigma" },
+    { "unique", "return_counts=true", "unique: unknown parameter return_counts; it has a; that is unique_counts(a)" },
+    { "median", "shape=disc",
+      "median: unknown parameter shape; it has a, size, border, cval; that is percentile_filter(a, 50, size, "
+      "shape=disc)" },
+    { "hough_circles", "minRadius=3",
+      "hough_circles: unknown parameter minRadius; it has a, least, largest, most, threshold, apart, low, high; that "
+      "is "
+      "least" },
     { "blur", "sigma=1, sigma=2", "blur: sigma is given twice" },
     { "blur", "border=mirror",
       "blur: border=mirror may mean reflect (ba|abcd|dc) or reflect101 (cb|abcd|cb); write one of these" },

@@ -453,6 +453,9 @@ static const struct {
     { "depth($1)", "depth: to is missing" },
     { "set_white($1, -1)", "set_white: white=-1 is below 0" },
     { "set_white($1, 255, mask=true)", "set_white: white=255; that of a mask is 1" },
+    { "set_white([1 2 3], 1, picture=true)",
+      "set_white: picture=true: a is [3], and pictures are [height, width] or end in 1 to 4 channels" },
+    { "set_white(zeros([2, 2, 5]), 1, picture=true)", "set_white: picture=true: a is [2, 2, 5]," },
 };
 
 START_TEST(mistakes_are_told)
@@ -461,6 +464,20 @@ START_TEST(mistakes_are_told)
     ck_assert_msg(strstr(imgpar_array_message(a), wrong[_i].message) != NULL, "%s: %s", wrong[_i].text,
                   imgpar_array_message(a));
     imgpar_array_release(a);
+}
+END_TEST
+
+START_TEST(a_matrix_may_be_a_gray_picture)
+{
+    static const struct {
+        const char *text;
+        imgpar_space space;
+    } rows[] = { { "set_white(zeros([2, 3], i32), 9, picture=true)", IMGPAR_SPACE_GRAY },
+                 { "set_white(zeros([2, 3, 2]), 1, picture=true)", IMGPAR_SPACE_GRAY },
+                 { "set_white(zeros([2, 3, 2, 4]), 1, picture=true)", IMGPAR_SPACE_SRGB },
+                 { "set_white(zeros([2, 3, 4]), 1)", IMGPAR_SPACE_DATA } };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        ck_assert_msg(info_of(rows[k].text).space == rows[k].space, "%s", rows[k].text);
 }
 END_TEST
 
@@ -531,6 +548,7 @@ int main(void)
     tcase_add_loop_test(tc, operations_take_the_white_of_the_picture, 0, (int)(sizeof values / sizeof *values));
     tcase_add_test(tc, normalize_stretches_to_white);
     tcase_add_loop_test(tc, saving_scales_by_white, 0, (int)(sizeof files / sizeof *files));
+    tcase_add_test(tc, a_matrix_may_be_a_gray_picture);
     tcase_add_loop_test(tc, mistakes_are_told, 0, (int)(sizeof wrong / sizeof *wrong));
     tcase_add_loop_test(tc, numbers_on_two_scales_give_a_warning, 0, (int)(sizeof meetings / sizeof *meetings));
     tcase_add_test(tc, graphs_written_as_text_keep_white);

@@ -691,7 +691,7 @@ static void shares_of(int operator, real of_image, real of_base, real *image, re
     *base = kept[operator][1] * of_base;
 }
 
-/* Colours are multiplied by alpha before, and divided by it afterwards; sums end at white. */
+/* Colours are multiplied by alpha before, and divided by it afterwards; sums of whole numbers end at white. */
 static void expect_operator(int operator, imgpar_dtype dtype, int of_base, int of_image)
 {
     const real full = dtype_full(dtype);
@@ -707,7 +707,8 @@ static void expect_operator(int operator, imgpar_dtype dtype, int of_base, int o
         const real both = fminl(above + under, 1);
         for (int c = 0; c < n; c++) {
             const real top = is_inside ? *picture_at(&image, v, u, c) : 0;
-            const real light = fminl(top * above + base.v[k * of_base + c] * under, full);
+            const real sum = top * above + base.v[k * of_base + c] * under;
+            const real light = dtype == IMGPAR_F32 ? sum : fminl(sum, full);
             want.v[k * channels + c] = both > 0 ? light / both : 0;
         }
         if (channels > n) want.v[k * channels + n] = full * both;
@@ -762,6 +763,38 @@ START_TEST(an_alpha_is_alpha)
     written_prints("composite(fill(1, 1, [0.5 0.5 0.5 1], channels=4, dtype=f32), "
                    "log(fill(1, 1, [0 1 1 1], channels=4, dtype=f32)), operator=xor)",
                    "[[0.5 0.5 0.5 1]]");
+}
+END_TEST
+
+/* One channel of a picture is opaque as a gray picture is; plain numbers have no opacity, and alpha stays. */
+START_TEST(one_channel_in_front_of_alpha)
+{
+    const char *const gray_alpha = "fill(1, 1, [100 51], channels=2)";
+    char text[200];
+    snprintf(text, sizeof text, "blend(slice(fill(1, 1, [200 0 0], channels=3), 0, 1, axis=2), %s, 0.5)", gray_alpha);
+    written_prints(text, "[[183 153]]"); /* (200 + 100 / 5) / (1 + 1 / 5), (255 + 51) / 2 */
+    snprintf(text, sizeof text, "blend(set_white(fill(1, 1, 200, channels=1), 0), %s, 0.5)", gray_alpha);
+    written_prints(text, "[[150 51]]");
+    snprintf(text, sizeof text, "composite(slice(fill(1, 1, [200 0 0], channels=3), 0, 1, axis=2), %s)", gray_alpha);
+    written_prints(text, "180");
+    snprintf(text, sizeof text, "blend_mode(slice(fill(1, 1, [200 0 0], channels=3), 0, 1, axis=2), %s, mode=normal)",
+             gray_alpha);
+    written_prints(text, "180");
+}
+END_TEST
+
+/* Floats have no end at white; their alpha has. */
+START_TEST(light_of_floats_adds_up)
+{
+    written_prints("composite(fill(1, 1, [3 2 1], channels=3, dtype=f32), fill(1, 1, [1.5 2 3], channels=3, "
+                   "dtype=f32), operator=add)",
+                   "[[4.5 4 4]]");
+    written_prints("composite(fill(1, 1, [3 2 1 0.5], channels=4, dtype=f32), fill(1, 1, [1 2 3 1], channels=4, "
+                   "dtype=f32), operator=add)",
+                   "[[2.5 3 3.5 1]]");
+    written_prints("composite(fill(1, 1, [3 2 1], channels=3, dtype=f32), log(fill(1, 1, [0 2 3 1], channels=4, "
+                   "dtype=f32)))",
+                   "[[3 2 1]]"); /* what is transparent is not seen, whatever it holds */
 }
 END_TEST
 
@@ -989,6 +1022,8 @@ int main(void)
     tcase_add_loop_test(tc, operators_of_porter_and_duff, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, an_alpha_that_is_opaque, 0, WRITTEN_DTYPES);
     tcase_add_test(tc, an_alpha_is_alpha);
+    tcase_add_test(tc, one_channel_in_front_of_alpha);
+    tcase_add_test(tc, light_of_floats_adds_up);
     tcase_add_loop_test(tc, gray_in_front_of_alpha, 0, 4);
     tcase_add_test(tc, functions_of_numbers);
     tcase_add_loop_test(tc, smooth_functions_of_numbers, 0,

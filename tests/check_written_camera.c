@@ -264,6 +264,32 @@ static picture slopes(imgpar_dtype dtype)
     return a;
 }
 
+/* What is at no distance is what is at the edges. */
+static void expect_division(const picture *a, real k1, const char *word, imgpar_border border, real slack)
+{
+    const real u = (W - 1) / 2.0L, v = (H - 1) / 2.0L, s = hypotl(u, v);
+    picture want = picture_copy(a);
+    char text[120];
+    for (int64_t k = 0; k < picture_count(a); k++) {
+        const real i = (real)(k / 3 % W) - u, j = (real)(k / 3 / W) - v;
+        real x = i / s, y = j / s;
+        if (divided(k1, &x, &y))
+            want.v[k] = written_between(a, v + y * s, u + x * s, k % 3, border);
+        else
+            want.v[k] = *picture_at(a,
+                                    (int64_t)(j < 0   ? 0
+                                              : j > 0 ? 2 * v
+                                                      : v),
+                                    (int64_t)(i < 0   ? 0
+                                              : i > 0 ? 2 * u
+                                                      : u),
+                                    k % 3);
+    }
+    snprintf(text, sizeof text, "undistort($1, %Lg, model=division, border=%s)", k1, word);
+    expect(text, (const picture *const[]){ a }, 1, &want, slack);
+    picture_free(&want);
+}
+
 START_TEST(models_of_lenses)
 {
     static const real division[] = { -0.3L, 0.15L, 0.6L }, brown[] = { -0.15L, 0.03L, 0.02L, 0.004L, -0.007L };
@@ -280,6 +306,9 @@ START_TEST(models_of_lenses)
         }
         snprintf(text, sizeof text, "undistort($1, %Lg, model=division)", division[n]);
         expect(text, (const picture *const[]){ &a }, 1, &want, slack);
+        expect_division(&a, division[n], "replicate", IMGPAR_BORDER_REPLICATE, slack);
+        expect_division(&a, division[n], "reflect", IMGPAR_BORDER_REFLECT, slack);
+        expect_division(&a, division[n], "wrap", IMGPAR_BORDER_WRAP, slack);
     }
     for (int64_t k = 0; k < picture_count(&a); k++) {
         const real x = ((real)(k / 3 % W) - u) / s, y = ((real)(k / 3 / W) - v) / s, r = x * x + y * y;

@@ -295,6 +295,24 @@ START_TEST(filters_keep_pixels_and_constants)
 }
 END_TEST
 
+/* Of places that are integers only what has a weight counts; a place that is NaN or infinite is nowhere. */
+START_TEST(what_is_no_number_stays_where_it_is)
+{
+    static const char *const exact[] = { "nearest", "linear", "cubic", "lanczos2", "lanczos3" };
+    char text[160];
+    for (size_t k = 0; k < sizeof exact / sizeof *exact; k++) {
+        snprintf(text, sizeof text, "at(numbers([1 2 nan 4 5 6 7 8; 9 8 inf 6 5 4 3 2]), y, x, filter=%s)", exact[k]);
+        written_prints(text, "[1 2 nan 4 5 6 7 8; 9 8 inf 6 5 4 3 2]");
+        snprintf(text, sizeof text, "at(numbers([1 2 3; 4 5 6]), numbers([0 0 0]), numbers([1 nan 2]), filter=%s)",
+                 exact[k]);
+        written_prints(text, k == 0 ? "[2 1 3]" : "[2 nan 3]");
+        snprintf(text, sizeof text,
+                 "at(numbers([1 2 3; 4 5 6], dtype=u8), numbers([0 1 0]), numbers([1 inf 2]), filter=%s)", exact[k]);
+        written_prints(text, k == 0 ? "[2 6 3]" : "[2 0 3]");
+    }
+}
+END_TEST
+
 /* Opaque colours are what they are without alpha, and other libraries' words are taken. */
 START_TEST(filters_of_what_is_opaque)
 {
@@ -388,6 +406,7 @@ int main(void)
     tcase_add_loop_test(tc, polar_coordinates_rolled_up, 0, WRITTEN_DTYPES);
     tcase_add_test(tc, what_is_small_or_flat);
     tcase_add_loop_test(tc, filters_of_places, 0, 3 * N_FILTERS);
+    tcase_add_test(tc, what_is_no_number_stays_where_it_is);
     tcase_add_loop_test(tc, filters_keep_pixels_and_constants, 0, 6 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, filters_of_what_is_opaque, 0, 4 * WRITTEN_DTYPES);
     tcase_add_test(tc, filters_have_the_same_words);

@@ -655,26 +655,27 @@ enum { N_MODES = sizeof modes / sizeof *modes };
 static void expect_mode(int mode, imgpar_dtype dtype, int of_base, int of_top)
 {
     const real full = dtype_full(dtype);
-    const int n = of_base - 1 + of_base % 2;
+    const int nb = of_base - 1 + of_base % 2, nt = of_top - 1 + of_top % 2, n = nb > nt ? nb : nt;
+    const int channels = of_base > nb ? n + 1 : n;
     picture base = written_levels(dtype, H, W, of_base, 19), top = written_levels(dtype, H, W, of_top, 21);
-    picture want = picture_copy(&base);
+    picture want = picture_new(dtype, H, W, channels);
     base.v[0] = 0, base.v[of_base] = full, top.v[0] = 0, top.v[of_top] = full;
     top.v[2 * of_top] = full, top.v[3 * of_top] = 0;
     for (int64_t k = 0; k < H * W; k++) {
-        const real as = 0.8L * (of_top == n ? 1 : top.v[k * of_top + n] / full);
-        const real ab = of_base == n ? 1 : base.v[k * of_base + n] / full, ao = as + ab * (1 - as);
+        const real as = 0.8L * (of_top == nt ? 1 : top.v[k * of_top + nt] / full);
+        const real ab = of_base == nb ? 1 : base.v[k * of_base + nb] / full, ao = as + ab * (1 - as);
         real bs[3], ss[3], met[3];
         for (int c = 0; c < 3; c++) { /* gray is three times the same */
-            bs[c] = base.v[k * of_base + (n == 3 ? c : 0)] / full;
-            ss[c] = top.v[k * of_top + (n == 3 ? c : 0)] / full;
+            bs[c] = base.v[k * of_base + (nb == 3 ? c : 0)] / full;
+            ss[c] = top.v[k * of_top + (nt == 3 ? c : 0)] / full;
         }
         if (modes[mode].of_all) modes[mode].of_all(bs, ss, met);
         for (int c = 0; c < n; c++) {
             const real b = bs[c], s = ss[c];
             const real mixed = (1 - ab) * s + ab * (modes[mode].of ? modes[mode].of(b, s) : met[c]);
-            want.v[k * of_base + c] = ao > 0 ? full * (mixed * as + b * ab * (1 - as)) / ao : 0;
+            want.v[k * channels + c] = ao > 0 ? full * (mixed * as + b * ab * (1 - as)) / ao : 0;
         }
-        if (of_base > n) want.v[k * of_base + n] = full * ao;
+        if (channels > n) want.v[k * channels + n] = full * ao;
     }
     char text[80];
     snprintf(text, sizeof text, "blend_mode($1, $2, mode=%s, opacity=0.8)", modes[mode].name);
@@ -692,17 +693,33 @@ START_TEST(blend_modes)
 {
     for (int mode = 0; mode < N_MODES; mode++) {
         expect_mode(mode, written_dtypes[_i], 3, 3);
-        if (written_dtypes[_i] == IMGPAR_F32) continue; /* data, which has no alpha */
         expect_mode(mode, written_dtypes[_i], 4, 4);
         expect_mode(mode, written_dtypes[_i], 3, 4);
+        expect_mode(mode, written_dtypes[_i], 1, 3); /* gray under colours becomes as coloured as RGB would */
+        expect_mode(mode, written_dtypes[_i], 1, 4);
+        expect_mode(mode, written_dtypes[_i], 2, 4);
+        expect_mode(mode, written_dtypes[_i], 4, 1);
         expect_mode(mode, written_dtypes[_i], 2, 1);
     }
+}
+END_TEST
+
+/* What is transparent is not seen, whatever it holds. */
+START_TEST(hidden_numbers_are_not_blended)
+{
+    written_prints("blend_mode(fill(1, 1, [3 2 1], channels=3, dtype=f32), log(fill(1, 1, [0 2 3 1], channels=4, "
+                   "dtype=f32)), mode=difference)",
+                   "[[3 2 1]]");
+    written_prints("blend_mode(log(fill(1, 1, [0 2 3 1], channels=4, dtype=f32)), fill(1, 1, [3 2 1 1], channels=4, "
+                   "dtype=f32), mode=exclusion)",
+                   "[[3 2 1 1]]");
 }
 END_TEST
 
 int main(void)
 {
     TCase *tc = written_case();
+    tcase_add_test(tc, hidden_numbers_are_not_blended);
     tcase_add_loop_test(tc, tones_and_colours, 0, WRITTEN_DTYPES + 1);
     tcase_add_loop_test(tc, colour_spaces_and_back, 0, N_SPACES * WRITTEN_DTYPES);
     tcase_add_test(tc, numbers_far_from_white);

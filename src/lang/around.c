@@ -195,8 +195,9 @@ static bool split_result(surroundings *s, const ip_val *result, ip_val *value, i
                             s->fold);
     bool has_weight = weight->kind == IP_V_ARRAY || weight->kind == IP_V_ANY || ip_val_is_scalar(weight);
     return (is_foldable(value) && has_weight) ||
-           ip_eval_fail(s->ev, s->slots[2]->offset, "around: the function must make an array of p or q%s",
-                        strcmp(s->fold, "mean") == 0 ? ", or of such an array and its weight" : "");
+           ip_eval_fail(s->ev, s->slots[2]->offset,
+                        "around: what the function gives must be made of p, the element, or q, a neighbour of it%s",
+                        strcmp(s->fold, "mean") == 0 ? ", or be such a value and its weight" : "");
 }
 
 static bool make_fold(surroundings *s, const ip_val *result, ip_val *out)

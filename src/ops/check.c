@@ -55,9 +55,45 @@ static const char *slot_list(const ip_op *op, char *buf, size_t size)
     return buf;
 }
 
+/* What other libraries call a parameter, or have one for. */
+static const struct {
+    const char *op, *name, *here; /* of every operation that has a parameter `here`: op is NULL */
+} elsewhere[] = {
+    { "unique", "return_counts", "unique_counts(a)" },
+    { "unique", "return_inverse", "unique_inverse(a)" },
+    { "unique", "return_index", "indexin(unique(a), a)" },
+    { "hough_circles", "minRadius", "least" },
+    { "hough_circles", "maxRadius", "largest" },
+    { "hough_circles", "minDist", "apart" },
+    { "hough_circles", "param1", "high" },
+    { "hough_circles", "param2", "threshold" },
+    { "median", "radius", "size=2 * radius + 1" },
+    { "median", "shape", "percentile_filter(a, 50, size, shape=disc)" },
+    { "median", "footprint", "percentile_filter(a, 50, size, shape=disc)" },
+    { NULL, "ksize", "size" },
+    { NULL, "kernel_size", "size" },
+    { NULL, "sigmaX", "sigma" },
+    { NULL, "borderType", "border" },
+    { NULL, "borderMode", "border" },
+    { NULL, "interpolation", "filter" },
+    { NULL, "resample", "filter" },
+    { NULL, "dim", "axis" },
+};
+
+/* "; that is NAME", or "". */
+static const char *that_is(const ip_op *op, const char *name, char *buf, size_t size)
+{
+    buf[0] = '\0';
+    for (size_t k = 0; k < sizeof elsewhere / sizeof *elsewhere && !buf[0]; k++)
+        if (strcmp(elsewhere[k].name, name) == 0 &&
+            (elsewhere[k].op ? strcmp(elsewhere[k].op, op->info.name) == 0 : slot_find(op, elsewhere[k].here) >= 0))
+            snprintf(buf, size, "; that is %s", elsewhere[k].here);
+    return buf;
+}
+
 imgpar_status ip_bind(const ip_op *op, const ip_arg *args, int n, ip_bound *bound, int *bad_arg, ip_error *err)
 {
-    char list[256];
+    char list[256], here[80];
     const char *label = ip_op_label(op);
     for (int k = 0; k < IP_MAX_SLOTS; k++)
         bound->arg[k] = -1;
@@ -65,8 +101,8 @@ imgpar_status ip_bind(const ip_op *op, const ip_arg *args, int n, ip_bound *boun
         *bad_arg = k;
         int slot = args[k].name ? slot_find(op, args[k].name) : k;
         if (args[k].name && slot < 0)
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: unknown parameter %.60s; it has %s", label, args[k].name,
-                           slot_list(op, list, sizeof list));
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: unknown parameter %.60s; it has %s%s", label, args[k].name,
+                           slot_list(op, list, sizeof list), that_is(op, args[k].name, here, sizeof here));
         if (slot >= slot_count(op))
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: too many arguments; it has %s", label,
                            slot_list(op, list, sizeof list));
@@ -167,6 +203,7 @@ static imgpar_status check_number(const ip_op *op, const imgpar_op_param *p, dou
     char text[32], limit[32];
     ip_number_text(value, text);
     bool whole = ip_param_kind_of(p) == IP_PARAM_INTEGER || has_rule(p, "whole");
+    if (isnan(value) && has_rule(p, "free")) return IMGPAR_OK;
     if (isnan(value) || (whole && isinf(value)))
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%s is not a number", label, p->name, text);
     if (whole && value != floor(value))

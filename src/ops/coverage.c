@@ -134,13 +134,13 @@ static bool stays(const imgpar_array *node)
            !(a->alpha_is_number && node->op->flags & IP_OP_ELEMENTWISE);
 }
 
-/* A picture of one channel in front of one with alpha: it is opaque. */
+/* A picture of one channel, or one channel of a picture, in front of one with alpha: it is opaque. */
 static bool is_opaque_gray(const imgpar_array *node)
 {
     int first = 0;
     const imgpar_array *a = node->inputs[0];
-    return many_channels(node, &first) == 1 && first == 1 && !ip_array_is_number(a, NULL, NULL) &&
-           a->type.space != IMGPAR_SPACE_DATA && a->type.white > 0 && ip_type_has_alpha(&node->inputs[1]->type);
+    return many_channels(node, &first) == 1 && first == 1 && !ip_array_is_number(a, NULL, NULL) && a->type.white > 0 &&
+           ip_type_has_alpha(&node->inputs[1]->type);
 }
 
 /* Two pictures with alpha, of which a gray first one has it unsaid, and nothing else that has channels. */
@@ -265,7 +265,7 @@ static ip_expr *number_outside(ip_lower *l, imgpar_dtype dtype, double value)
 ip_expr *ip_lower_outside_value(ip_lower *l, imgpar_dtype dtype, ip_outside outside)
 {
     ip_expr *colour = number_outside(l, dtype, outside.colour);
-    if (outside.colour == outside.alpha) return colour;
+    if (outside.colour == outside.alpha || isnan(outside.alpha)) return colour;
     return ip_x_select(l->ir, ip_lower_is_alpha(l), number_outside(l, dtype, outside.alpha), colour);
 }
 

@@ -4,6 +4,9 @@
 #include "ops/key_table.h"
 
 #include "base/dtype.h"
+#include "base/str.h"
+
+#include <math.h>
 
 /* By halves six looks at keys in the cache are made, in a loop of vectors. */
 enum { FEW_KEYS = 64, MOST_BITS = 30 };
@@ -34,6 +37,8 @@ imgpar_status ip_infer_indexin(imgpar_array *node, ip_error *err)
                        "indexin: a is %s, keys are %s; no integer holds both: cast one to the other", ip_dtype(a)->name,
                        ip_dtype(keys)->name);
     if (n > INT32_MAX) return ip_fail(err, IMGPAR_E_LIMIT, "indexin: more than 2147483647 keys");
+    if (ip_has_key_table(n) && ip_type_count(&node->inputs[0]->type) > INT32_MAX)
+        return ip_fail(err, IMGPAR_E_LIMIT, "indexin: more than 2147483647 elements, and more than %d keys", FEW_KEYS);
     node->type.dtype = IMGPAR_I32;
     node->type.space = IMGPAR_SPACE_DATA;
     node->range = (ip_range){ -1, (double)n - 1 };
@@ -90,6 +95,16 @@ imgpar_array *ip_expand_indexin(const imgpar_array *call)
 
 /* ---- lookup_by ----------------------------------------------------------------------------------- */
 
+/* NULL, or what keeps values from being the number. */
+static const char *misfit(imgpar_dtype dtype, double number)
+{
+    const ip_dtype_facts *facts = ip_dtype(dtype);
+    if (facts->is_float)
+        return isfinite(number) && fabs(number) > facts->maximum ? "is beyond what values hold, which are" : NULL;
+    if (isnan(number) || (isfinite(number) && number != floor(number))) return "is no whole number, and values are";
+    return number < facts->minimum || number > facts->maximum ? "is beyond what values hold, which are" : NULL;
+}
+
 /* Its values are what take() gives of them. */
 imgpar_status ip_infer_lookup_by(imgpar_array *node, ip_error *err)
 {
@@ -104,5 +119,9 @@ imgpar_status ip_infer_lookup_by(imgpar_array *node, ip_error *err)
     if (a->rank + values->rank - 1 > IMGPAR_MAX_RANK)
         return ip_fail(err, IMGPAR_E_SHAPE, "lookup_by: a and a row of values have %d axes; at most %d are possible",
                        a->rank + values->rank - 1, IMGPAR_MAX_RANK);
-    return IMGPAR_OK;
+    const double number = ip_param_number(node, "default");
+    const char *why = misfit(values->dtype, number);
+    if (!why) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "lookup_by: default=%s %s %s; cast(values, DTYPE) makes others of them",
+                   ip_number_text(number, text_k), why, ip_dtype(values->dtype)->name);
 }

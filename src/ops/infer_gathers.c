@@ -27,6 +27,8 @@ imgpar_status ip_infer_take(imgpar_array *node, ip_error *err)
     imgpar_status st = ip_axis_param(node, a->rank, &axis, err);
     if (!st) st = need_integers(node, 1, err);
     if (st) return st;
+    if (isnan(ip_param_number(node, "cval")) && !ip_dtype(a->dtype)->is_float)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "take: cval=nan, and a is %s", ip_dtype(a->dtype)->name);
     for (int k = 0; k < axis; k++)
         shape[n++] = a->shape[k];
     for (int k = 0; k < at->rank; k++)

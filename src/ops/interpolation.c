@@ -90,6 +90,8 @@ ip_expr *ip_interpolation_weight_at(ip_ir *ir, const ip_interpolation *kernel, i
     double coefficient[OF_F64], from = ip_interpolation_weight(kernel, k, 0),
                                 to = ip_interpolation_weight(kernel, k, 1);
     const imgpar_dtype w = f->dtype;
+    double known;
+    if (ip_x_is_const(f, &known) && known == 0) return ip_x_float(ir, w, from);
     ip_expr *line = ip_x_fma(ir, ip_x_float(ir, w, to - from), f, ip_x_float(ir, w, from));
     if (from == 0) line = to == 0 ? ip_x_float(ir, w, 0) : to == 1 ? f : line;
     if (kernel->radius == 1) return line;

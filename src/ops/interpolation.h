@@ -44,7 +44,8 @@ typedef struct ip_interpolation {
 const ip_interpolation *ip_interpolation_of(ip_at_filter filter);
 /* The weight of tap k at fraction f, in 0 .. 1, in double. */
 double ip_interpolation_weight(const ip_interpolation *kernel, int k, double f);
-/* The same as an expression, f being a float: Note [Weights of a fraction]. */
+/* The same as an expression, f being a float: Note [Weights of a fraction]. A constant where f is 0, so that taps of
+ * weight 0 can be left out, NaN or not. */
 ip_expr *ip_interpolation_weight_at(ip_ir *ir, const ip_interpolation *kernel, int k, ip_expr *f);
 
 #endif

@@ -89,6 +89,13 @@ static imgpar_status read_quoted(reader *r, char **text)
     return IMGPAR_OK;
 }
 
+static bool is_input(const ip_op *op, const char *name)
+{
+    for (int k = 0; k < op->info.n_inputs; k++)
+        if (strcmp(op->info.input_names[k], name) == 0) return true;
+    return false;
+}
+
 /* An unquoted word, up to the next comma; its end is cut off by the caller once the comma was seen. */
 static char *read_word(reader *r, char **end)
 {
@@ -130,7 +137,7 @@ static imgpar_status read_value(reader *r, ip_arg *arg)
     } else if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
         arg->kind = IP_ARG_BOOL;
         arg->number = text[0] == 't';
-    } else if (!param) {
+    } else if (!param && is_input(r->op, arg->name)) { /* names that are neither are ip_bind()'s to refuse */
         return ip_fail(r->err, IMGPAR_E_ARGUMENT, "%s: %s=%.60s is not a number", ip_op_label(r->op), arg->name, text);
     }
     return IMGPAR_OK;

@@ -37,6 +37,8 @@
     &(const imgpar_op_param) { __VA_ARGS__ }
 #define NUM(name, dflt, lo, hi, unit, help) PARAM(name, "number", dflt, NULL, lo, hi, unit, help, 1, 0)
 #define NUM_X(name, dflt, lo, hi, unit, help) PARAM(name, "number", dflt, NULL, lo, hi, unit, help, 0, 0)
+/* NaN, too */
+#define NUM_OR_NAN_X(name, dflt, unit, help) PARAM(name, "number", dflt, "free", -INFINITY, INFINITY, unit, help, 0, 0)
 #define LAZY(name, dflt, lo, hi, unit, help) \
     PARAM(name, "number", dflt, NULL, lo, hi, unit, help, 1, 1) /* or an array's one element */
 #define LEVELS(name, dflt, help) \
@@ -92,7 +94,7 @@
 #define WEIGHS .alpha = "weighs: colours are weighed by it, alpha=channel: as any channel"
 #define BLENDS                                                                                                     \
     .alpha = "blends: colours are weighed by that of both, alpha=channel: as any channel; beside a number or one " \
-             "channel it stays, but a gray picture in front of one with alpha is opaque"
+             "channel it stays, but a gray picture, or a channel of one, in front of one with alpha is opaque"
 #define STAYS .alpha = "stays"
 #define DROPPED .alpha = "dropped"
 #define OWN_ALPHA .alpha = "as the summary says"

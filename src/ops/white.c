@@ -178,6 +178,19 @@ imgpar_status ip_white_meet(imgpar_array *node, bool *changed, ip_error *err)
 
 /* ---- rows that change white itself ---------------------------------------------------------------- */
 
+/* A matrix is a gray picture; others end in their channels. */
+static imgpar_status be_picture(ip_type *type, ip_error *err)
+{
+    char text[96];
+    const int64_t channels = type->rank == 2 ? 1 : type->rank == 3 || type->rank == 4 ? type->shape[type->rank - 1] : 0;
+    if (channels < 1 || channels > 4)
+        return ip_fail(err, IMGPAR_E_SHAPE,
+                       "set_white: picture=true: a is %s, and pictures are [height, width] or end in 1 to 4 channels",
+                       ip_shape_text(type, text));
+    type->space = channels <= 2 ? IMGPAR_SPACE_GRAY : IMGPAR_SPACE_SRGB;
+    return IMGPAR_OK;
+}
+
 imgpar_status ip_infer_set_white(imgpar_array *node, ip_error *err)
 {
     const double full = ip_param_number(node, "white");
@@ -187,8 +200,7 @@ imgpar_status ip_infer_set_white(imgpar_array *node, ip_error *err)
     node->range = node->inputs[0]->range;
     node->type.white = full;
     node->type.is_mask = is_mask;
-    if (ip_param_number(node, "picture") != 0 && node->type.rank == 3 && node->type.shape[2] <= 4)
-        node->type.space = node->type.shape[2] <= 2 ? IMGPAR_SPACE_GRAY : IMGPAR_SPACE_SRGB;
+    if (ip_param_number(node, "picture") != 0 && be_picture(&node->type, err)) return err->status;
     node->type.alpha_is_number |= ip_param_number(node, "alpha_is_number") != 0;
     return IMGPAR_OK;
 }

@@ -82,12 +82,14 @@ static void give_pocl_a_folder(void)
     setenv("POCL_CACHE_DIR", path, 1);
 }
 
-/* Whether the folder that PoCL is told has no room, or is a file: PoCL has a device then, but builds nothing. */
+/* Whether the folder that PoCL is told has no room, or is a file or a link to nowhere: PoCL has a device then, but
+ * builds nothing. */
 static bool is_told_an_unusable_one(void)
 {
     const char *folder = ip_env("POCL_CACHE_DIR");
     struct stat s;
-    if (!folder || stat(folder, &s) != 0) return false;
+    if (!folder) return false;
+    if (stat(folder, &s) != 0) return lstat(folder, &s) == 0;
     return !S_ISDIR(s.st_mode) || (access(folder, W_OK | X_OK) == 0 && is_full(folder));
 }
 

@@ -18,6 +18,7 @@ SELECT printf('%.6f', img_psnr(a.img, b.img)), printf('%.6f', img_psnr(lazy(a.im
 SELECT printf('%.5f', img_ssim(apply('cast(make(20, 20, 100), u8)'), apply('cast(make(20, 20, 50), u8)'))),
        printf('%.5f', (2.0 * 100 * 50 + 6.5025) / (100 * 100 + 50 * 50 + 6.5025));
 SELECT img_ssim(img, img, 'reflect'), img_ssim(lazy(img), img, 'reflect') FROM t WHERE id = 1;
+SELECT ssim(img, img, 'reflect'), psnr(img, img) FROM t WHERE id = 1;
 
 .print equal
 SELECT img_equal(a.img, b.img), img_equal(a.img, a.img), img_equal(lazy(a.img), png(a.img)), img_equal(a.img, c.img),
@@ -32,6 +33,8 @@ SELECT img_pixel(img, 0, -1) FROM t WHERE id = 1;
 .print hamming: bits that differ
 SELECT hamming(0, 7), hamming(-1, 0), hamming(5, 5), hamming(NULL, 1);
 SELECT hamming(1.5, 2);
+SELECT img_hamming(0, 7), hex(raw(img_cast(img_hamming(a.img, b.img), 'u8'))) FROM t a, t b WHERE a.id = 1 AND b.id = 2;
+SELECT hamming(img, img) FROM t WHERE id = 1;
 
 .print phash: hardly changed by scale and quality, and all bits by inversion
 SELECT hamming(phash(a), phash(resize(a, 100))) <= 4, hamming(phash(a), phash(jpeg(a, 30))) <= 4, hamming(phash(a), phash(lazy(a))),
