@@ -69,8 +69,8 @@ imgpar_status ip_infer_key_table(imgpar_array *node, ip_error *err)
     const ip_type *keys = &node->inputs[0]->type;
     const int64_t n = keys->shape[0];
     char text[96];
-    if (keys->rank != 1 || !ip_has_key_table(n))
-        return ip_fail(err, IMGPAR_E_SHAPE, "key_table: keys is %s; of so many elements there is no table",
+    if (keys->rank != 1 || n < 1 || n > IP_KEY_TABLE_MOST)
+        return ip_fail(err, IMGPAR_E_SHAPE, "key_table: keys is %s; it must be a vector of 1 to 2^29 elements",
                        ip_shape_text(keys, text));
     node->type = *keys;
     node->type.shape[0] = INT64_C(1) << ip_key_table_bits(n);
