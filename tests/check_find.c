@@ -245,7 +245,7 @@ END_TEST
 
 /* ---- look-ups by key ------------------------------------------------------------------------------------- */
 
-/* Few keys, which are looked up by halves, and so many that they have a table; some stand several times. */
+/* By halves, and by a table, which indexin has of very many keys only; some stand several times. */
 START_TEST(keys_are_found_in_every_dtype)
 {
     static const char *const cases[] = { "3", "9x20" };
@@ -267,6 +267,8 @@ START_TEST(keys_are_found_in_every_dtype)
         }
         imgpar_array *in[] = { nd_array(ctx, &a), nd_array(ctx, &keys), nd_array(ctx, &values) };
         nd_check_dtype(ctx, imgpar_indexin(in[0], in[1]), &places, true, dtype, "indexin");
+        nd_check_dtype(ctx, of("k = reshape($2, [-1])\nkey_places($1, k, key_table(k))", in, 2), &places, true, dtype,
+                       "key_places");
         nd_check_dtype(ctx, imgpar_isin(in[0], in[1]), &is_in, true, dtype, "isin");
         nd_check_dtype(ctx, of("lookup_by(reshape($2, [-1]), $3, $1, default=-7)", in, 3), &found, true, dtype,
                        "lookup_by");

@@ -189,6 +189,52 @@ static real at_cosines(const nd *in, const int64_t *i)
                cosl(pi * (real)((2 * k + 1) * i[1]) / (real)(2 * n));
     return sum * sqrtl((i[1] ? 2 : 1) / (real)n);
 }
+/* The element at (y, x) of a plane's discrete Fourier transform, its real part; of the inverse, over their number. */
+static real transformed(const nd *in, const int64_t *i, real sign)
+{
+    const int64_t h = in->shape[2], w = in->shape[3];
+    const real turn = 2 * acosl(-1);
+    real sum = 0;
+    for (int64_t y = 0; y < h; y++)
+        for (int64_t x = 0; x < w; x++)
+            sum += nd_here(in, (const int64_t[]){ i[0], i[1], y, x, i[4] }) *
+                   cosl(sign * turn * ((real)(y * i[2]) / (real)h + (real)(x * i[3]) / (real)w));
+    return sign < 0 ? sum : sum / (real)(h * w);
+}
+static real at_spectrum(const nd *in, const int64_t *i) { return transformed(in, i, -1); }
+static real at_inverse_spectrum(const nd *in, const int64_t *i) { return transformed(in, i, 1); }
+static real at_nothing(const nd *in, const int64_t *i) { return (void)in, (void)i, (real)0; }
+static real at_lower(const nd *in, const int64_t *i) { return i[3] - i[2] <= 1 ? nd_here(in, i) : 0; }
+static real at_upper(const nd *in, const int64_t *i) { return i[3] >= i[2] ? nd_here(in, i) : 0; }
+static real at_trace(const nd *in, const int64_t *i)
+{
+    real sum = 0;
+    (void)i;
+    for (int64_t k = 0; k < in->count; k++)
+        sum += k / 15 % 4 == k / 3 % 5 ? in->v[k] : 0; /* of [.., 4, 5, 3] */
+    return sum;
+}
+/* scatter_add() of the parts 2, -1, 0, 2, 9, 0 of $2, of which two lie outside. */
+static real at_scattered(const nd *in, const int64_t *i)
+{
+    static const int64_t places[] = { 2, -1, 0, 2, 9, 0 };
+    real sum = nd_here(&in[0], i);
+    for (int64_t k = 0; k < 6; k++)
+        if (places[k] == i[0]) sum += nd_here(&in[1], (const int64_t[]){ k / 2, k % 2, i[1], i[2], i[3], i[4] });
+    return sum;
+}
+static real at_scattered_most(const nd *in, const int64_t *i)
+{
+    const real v = nd_here(&in[0], i);
+    return i[0] == 1 || v > 100 ? v : 100;
+}
+static real at_counted(const nd *in, const int64_t *i)
+{
+    real n = 0;
+    for (int64_t k = 0; k < in->count; k++)
+        n += in->v[k] == (real)i[0];
+    return n;
+}
 static real at_place(const nd *in, const int64_t *i) { return (void)in, (real)(i[0] + 10 * i[1] + 100 * i[2]); }
 static real at_coordinates(const nd *in, const int64_t *i) { return (void)in, (real)(i[2] + 10 * i[3] + 100 * i[4]); }
 
@@ -333,6 +379,28 @@ static const nd_case combined[] = {
     { "scan", "scan($1, 32767, (p, q) -> minimum(p, q), axis=1)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_running, 0, NULL },
     { "dct", "dct($1, axis=1)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_cosines, 1e-6L, as_f32 },
     { "idct", "dct(idct($1, axis=-3), axis=2)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_same, 1e-6L, as_f32 },
+    { "dct2",
+      "cast(dct2(cast($1, f64)) - dct(dct(cast($1, f64), axis=2), axis=3), f32)",
+      FIVE,
+      5,
+      { 2, 3, 4, 5, 3 },
+      at_nothing,
+      0,
+      as_f32 },
+    { "idct2", "idct2(dct2($1))", FIVE, 5, { 2, 3, 4, 5, 3 }, at_same, 1e-6L, as_f32 },
+    { "fft2", "real(fft2($1))", FIVE, 5, { 2, 3, 4, 5, 3 }, at_spectrum, 1e-6L, as_f32 },
+    { "ifft2", "real(ifft2($1))", FIVE, 5, { 2, 3, 4, 5, 3 }, at_inverse_spectrum, 1e-6L, as_f32 },
+    { "tril", "tril($1, 1)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_lower, 0, NULL },
+    { "triu", "triu($1)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_upper, 0, NULL },
+    { "scatter_max",
+      "scatter_max($1, numbers([2 0], dtype=i32), numbers([100]))",
+      { 5 },
+      { { 3, 2, 2, 5, 3 } },
+      5,
+      { 3, 2, 2, 5, 3 },
+      at_scattered_most,
+      0,
+      NULL },
     { "sort", "sort($1, axis=2)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_sorted, 0, NULL },
     { "take_along_axis",
       "take_along_axis($1, argsort($1, axis=2), axis=2)",
@@ -355,6 +423,17 @@ static const nd_case counted[] = {
       at_product,
       0,
       as_i64 },
+    { "trace", "cast(trace($1), i64)", FIVE, 1, { 1 }, at_trace, 0, as_i64 },
+    { "scatter_add",
+      "scatter_add(cast($1, i64), numbers([2 -1; 0 2; 9 0], dtype=i32), $2)",
+      OF_TWO(5, 6, OUT(3, 2, 2, 5, 3), OUT(3, 2, 2, 2, 5, 3)),
+      5,
+      { 3, 2, 2, 5, 3 },
+      at_scattered,
+      0,
+      as_i64 },
+    { "scatter_add", "scatter_add(zeros([256], dtype=i64), $1, ones([1]))", FIVE, 1, { 256 }, at_counted, 0, as_i64 },
+    { "group_count", "cast(group_count($1, 256), i64)", FIVE, 1, { 256 }, at_counted, 0, as_i64 },
     { "indices",
       "indices([2 3 4 5 3], 0) + 10 * indices([2 3 4 5 3], 1) + 100 * indices([2 3 4 5 3], 2) + 0 * $1",
       FIVE,

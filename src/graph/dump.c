@@ -9,11 +9,14 @@
  *     n3 = n2 * 0.5
  *     n3
  *
+ * Gradients are written as grad() of what they are gradients of; hidden rows that compute parts of others, as qr_parts,
+ * by their names, which texts may call (IP_OP_PART).
  * What has several values inside a step goes through a function that gives one of them, result_0_of_2(iterate(...)).
  * Literals and whatever depends on a placeholder are written where they are used,
  * since a loop's body is one expression; everything else gets a name.
  */
 #include "base/alloc.h"
+#include "base/dtype.h"
 #include "base/str.h"
 #include "graph/array.h"
 
@@ -22,7 +25,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 200, MAX_INLINE_CHARS = 1 << 20, NONE = INT_MAX };
+enum { MAX_DEPTH = 200, MAX_INLINE_CHARS = 1 << 20, MAX_SIDE = 1000000, NONE = INT_MAX };
 
 typedef struct entry {
     const imgpar_array *node;
@@ -100,6 +103,14 @@ static void push(dump *d, const imgpar_array *node)
 
 static bool is_row(const imgpar_array *a, const char *name) { return strcmp(a->op->info.name, name) == 0; }
 
+/* By what grad() differentiates stands for the array itself. */
+static const imgpar_array *without_variables(const imgpar_array *a)
+{
+    while (is_row(a, "variable"))
+        a = a->inputs[0];
+    return a;
+}
+
 static bool is_loop(const imgpar_array *a) { return a->loop || is_row(a, "settled") || is_row(a, "scanstates"); }
 
 /* What stands for a value that a loop or a function is given. */
@@ -169,6 +180,7 @@ static void write_operand(dump *d, const imgpar_array *a, int depth)
 {
     double v;
     bool fractional;
+    a = without_variables(a);
     if (ip_array_is_number(a, &v, &fractional)) {
         write_literal(d, v, fractional);
         return;
@@ -340,7 +352,13 @@ static void write_made(dump *d, const imgpar_array *a, const char *expr)
     int64_t dims[4];
     ip_type_dims(&a->type, dims);
     bool is_image = a->type.rank == 2 || (a->type.rank == 3 && a->type.shape[2] <= 4);
-    if (is_image && a->type.rank == 3) {
+    is_image = is_image && dims[1] <= MAX_SIDE && dims[2] <= MAX_SIDE;
+    if (ip_type_count(&a->type) == 0) { /* make() takes no extent of 0 */
+        for (int k = 0; k < a->type.rank; k++)
+            ip_str_printf(&d->out, "%s%lld", k ? " " : "zeros(shape=[", (long long)a->type.shape[k]);
+        const bool is_mask = a->type.dtype == IMGPAR_BOOL;
+        ip_str_printf(&d->out, "], dtype=%s)%s", is_mask ? "u8" : ip_dtype(a->type.dtype)->name, is_mask ? " > 0" : "");
+    } else if (is_image && a->type.rank == 3) {
         ip_str_printf(&d->out, "make(%lld, %lld, %s, channels=%lld)", (long long)dims[2], (long long)dims[1], expr,
                       (long long)dims[3]);
     } else if (is_image) {
@@ -475,6 +493,9 @@ static bool has_idle_state(const carrying *c) { return c->m > 0 && c->n == 1; }
 static int n_results(const imgpar_array *a, int *which)
 {
     carrying c;
+    *which = 0;
+    if (is_row(a, "adjoint")) *which = (int)a->params[0].number;
+    if (is_row(a, "adjoint")) return a->n_inputs - 1;
     if (!carries(a, &c)) return 1;
     *which = c.projection;
     return c.n + has_idle_state(&c);
@@ -592,6 +613,16 @@ static void write_states(dump *d, const imgpar_array *a, const carrying *scan, i
     ip_str_putc(&d->out, ')');
 }
 
+/* Of adjoints by several arrays, all of them. */
+static void write_gradients(dump *d, const imgpar_array *a, int depth)
+{
+    ip_str_append(&d->out, "grad(");
+    write_operand(d, a->inputs[0], depth);
+    ip_str_append(&d->out, ", ");
+    write_list(d, a->n_inputs - 1, a->inputs + 1, depth);
+    ip_str_putc(&d->out, ')');
+}
+
 static void write_loop(dump *d, const carrying *loop, int depth)
 {
     int n = loop->n;
@@ -625,6 +656,8 @@ static void write_expr(dump *d, const imgpar_array *a, int depth)
         write_distance(d, a->inputs[0], (int)ip_param_number(a, "dim"));
     else if (is_row(a, "shift") || is_row(a, "tap_read"))
         write_shift(d, a, depth);
+    else if (is_row(a, "adjoint"))
+        write_gradients(d, a, depth);
     else if (is_row(a, "coordinate"))
         write_coordinate(d, a);
     else if (is_row(a, "inside"))
@@ -705,6 +738,24 @@ static void define_projection(dump *d, const imgpar_array *a, const carrying *lo
     ip_str_putc(&d->out, '\n');
 }
 
+/* So are all gradients of one grad(), whose first variable is theirs alone: (n4_0, n4_1) = grad(n3, (n1, n2)). */
+static void define_gradient(dump *d, const imgpar_array *a)
+{
+    const int n = a->n_inputs - 1;
+    entry *first = look(d, a->inputs[1]), *e = look(d, a);
+    const bool is_written = first->written;
+    if (!is_written) first->id = ++d->n_names;
+    first->written = true;
+    e->id = first->id;
+    e->k = (int)a->params[0].number;
+    if (is_written) return;
+    for (int k = 0; k < n; k++)
+        ip_str_printf(&d->out, "%sn%d_%d", k ? ", " : "(", e->id, k);
+    ip_str_append(&d->out, ") = ");
+    write_expr(d, a, 0);
+    ip_str_putc(&d->out, '\n');
+}
+
 /* The assignment of a node whose inputs are done. */
 static void define(dump *d, const imgpar_array *a)
 {
@@ -716,13 +767,17 @@ static void define(dump *d, const imgpar_array *a)
     e->outermost = outermost;
     e->done = true;
     e->local = local;
-    if (local || ip_array_is_number(a, NULL, NULL)) return;
+    if (local || is_row(a, "variable") || ip_array_is_number(a, NULL, NULL)) return;
     if (a->source && a->source->kind != IP_SOURCE_FILE) {
         e->id = ++d->n_leaves;
         return;
     }
     if (carries(a, &loop)) {
         define_projection(d, a, &loop);
+        return;
+    }
+    if (is_row(a, "adjoint") && a->n_inputs > 2) {
+        define_gradient(d, a);
         return;
     }
     e->id = ++d->n_names;

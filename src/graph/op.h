@@ -29,10 +29,10 @@ enum {
     IP_OP_APART = 256,  /* has kernels of its own (ir/opaque.h): what it computes is in memory, whoever reads it */
     IP_OP_ALIKE = 512, /* adds, subtracts or compares its inputs, which are to be on one scale: graph/inherit.c warns */
     IP_OP_ANY_RANK = 1024, /* computes wherever elements lie: takes as many axes as there can be, as views do */
-    IP_OP_ALONG = 2048,    /* works along the axes that its parameter axis names: so does it (ops/along.h) */
+    IP_OP_ALONG = 2048,    /* works along the axes that its parameter axis names, or along the first (ops/along.h) */
     IP_OP_PLACES = 4096,   /* element-wise, but of places of a picture: takes up to four axes */
     IP_OP_BATCH = 8192,    /* computes with matrices in the last two axes, those before are a batch (ops/along.h) */
-    IP_OP_PART = 16384     /* hidden, but the texts of written rows may call it */
+    IP_OP_PART = 16384     /* hidden, but texts may call it: those of written rows, and of graphs (graph/dump.c) */
 };
 /* What info.takes_complex is, and info.takes_many_axes. */
 #define IP_OP_TAKES_COMPLEX(flags) (((flags) & (IP_OP_COMPLEX | IP_OP_LINEAR)) != 0)

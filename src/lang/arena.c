@@ -59,8 +59,7 @@ ip_symbol *ip_symbol_intern(ip_symbols *symbols, const char *name, size_t n)
     s->name = copy;
     s->index = symbols->count++;
     s->op = ip_op_find(copy);
-    const bool is_part = symbols->is_written && s->op && (s->op->flags & IP_OP_PART);
-    if (s->op && (s->op->flags & IP_OP_HIDDEN) && !is_part) s->op = NULL;
+    if (s->op && (s->op->flags & (IP_OP_HIDDEN | IP_OP_PART)) == IP_OP_HIDDEN) s->op = NULL;
     s->next = *bucket;
     *bucket = s;
     return s;

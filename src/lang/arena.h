@@ -34,7 +34,6 @@ typedef struct ip_symbols {
     ip_arena *arena;
     ip_symbol **buckets; /* IP_SYMBOL_BUCKETS of them, made at the first name */
     int count;
-    bool is_written; /* of a written row's text, which may call rows with IP_OP_PART */
 } ip_symbols;
 
 /* The symbol of the n bytes at name; NULL without memory. */

@@ -14,7 +14,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { SIDE_MAX = 1000000 };
+/* Of images, and of arrays. */
+enum { SIDE_MAX = 1000000, EXTENT_MAX = INT32_MAX };
 
 bool ip_form_args(ip_eval *ev, const ip_node *call, const ip_node **slots)
 {
@@ -140,7 +141,7 @@ static bool make_shape(ip_eval *ev, const ip_node *node, ip_type *type)
     bool is_known = m && !v.unknown, ok = v.kind == IP_V_MATRIX || v.kind == IP_V_ANY;
     if (is_known) ok = (m->rows == 1 || m->cols == 1) && n >= 1 && n <= IMGPAR_MAX_RANK;
     for (int k = 0; ok && is_known && k < n; k++) {
-        ok = m->numbers[k] >= 1 && m->numbers[k] <= SIDE_MAX && m->numbers[k] == floor(m->numbers[k]);
+        ok = m->numbers[k] >= 1 && m->numbers[k] <= EXTENT_MAX && m->numbers[k] == floor(m->numbers[k]);
         type->shape[k] = ok ? (int64_t)m->numbers[k] : 1;
     }
     if (is_known && ok) type->rank = n;
@@ -148,7 +149,7 @@ static bool make_shape(ip_eval *ev, const ip_node *node, ip_type *type)
     ip_error err = { .status = IMGPAR_OK };
     if (!ok)
         return ip_eval_fail(ev, node->offset, "make: shape is a vector of 1 to %d whole numbers from 1 to %d",
-                            IMGPAR_MAX_RANK, SIDE_MAX);
+                            IMGPAR_MAX_RANK, EXTENT_MAX);
     return !ip_type_check_folded(type, "make", &err) || ip_eval_fail(ev, node->offset, "%s", err.message);
 }
 

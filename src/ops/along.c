@@ -212,8 +212,28 @@ imgpar_array *ip_expand_batch(const imgpar_array *call)
 
 /* ---- along axes ----------------------------------------------------------------------------------- */
 
+/* scatter_add() and its like: indices are a list, base is a row for each of them, values a row for each index. */
+static imgpar_array *scattered_rows(const imgpar_array *call)
+{
+    ip_making m = { .call = call };
+    const ip_type *base = &call->inputs[0]->type, *values = &call->inputs[2]->type;
+    const int64_t n = ip_type_count(&call->inputs[1]->type);
+    int64_t rows[] = { base->shape[0], 1 };
+    for (int k = 1; k < base->rank; k++)
+        rows[1] *= base->shape[k];
+    const int64_t added[] = { ip_type_count(values) == 1 ? 1 : n, ip_type_count(values) == 1 ? 1 : rows[1] };
+    const int64_t *const shapes[] = { rows, &n, added };
+    ip_arg few[3];
+    for (int k = 0; k < 3; k++)
+        few[k] = ip_arg_array(
+            ip_making_keep(&m, ip_build_reshaped(call->inputs[k], k == 1 || base->rank == 1 ? 1 : 2, shapes[k])));
+    imgpar_array *made = ip_making_keep(&m, ip_build(call->ctx, call->op, few, 3));
+    return ip_made(&m, ip_making_keep(&m, ip_build_reshaped(made, call->type.rank, call->type.shape)));
+}
+
 imgpar_array *ip_expand_along(const imgpar_array *call, const ip_arg *args, int n)
 {
+    if (call->op->infer == ip_infer_scatter) return scattered_rows(call);
     const imgpar_op_info *info = &call->op->info;
     const int axis_slot = info->n_inputs + (int)(ip_param_get(call, "axis") - call->params);
     const unsigned axes = axes_of(call);

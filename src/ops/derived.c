@@ -258,7 +258,7 @@ static imgpar_array *inverse_of(ip_making *m, imgpar_array *flat, imgpar_array *
                  *sorted = elements ? ip_make_of(m, "sort", elements) : ip_make_pair(m, "take", flat, order);
     imgpar_array *values = as_i32(m, ip_make_of(m, "cumsum", is_first(m, sorted)));
     imgpar_array *number = ip_make_pair(m, "minus", values, ip_make_number(m, 1));
-    if (elements) return ip_make_pair(m, "take", number, ip_make_key_places(m, flat, sorted));
+    if (elements) return ip_make_pair(m, "take", number, ip_make_first_place(m, sorted, flat));
     imgpar_array *nothing = ip_make_pair(m, "times", order, ip_make_number(m, 0));
     return as_i32(m, ip_make(m, "scatter_add", 3,
                              (ip_arg[]){ ip_arg_array(nothing), ip_arg_array(order), ip_arg_array(number) }));

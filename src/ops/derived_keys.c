@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of derived.def that look values up by keys: in a table (key_table.h), or of few keys by halves. */
+/* Rows of derived.def that look values up by keys: by halves, or of very many keys in a table (key_table.h). */
 #include "ops/infer.h"
 #include "ops/key_table.h"
 
@@ -8,12 +8,19 @@
 
 #include <math.h>
 
-/* By halves six looks at keys in the cache are made, in a loop of vectors. */
-enum { FEW_KEYS = 64, MOST_BITS = 30 };
+/* A loop of vectors goes by halves through keys in the caches; a table is quicker where there are few elements, too. */
+enum { FEW_KEYS = 1 << 18 };
 
-bool ip_has_key_table(int64_t n) { return n > FEW_KEYS && n <= INT64_C(1) << (MOST_BITS - 1); }
+static bool has_key_table(int64_t n) { return n > FEW_KEYS && n <= IP_KEY_TABLE_MOST; }
 
-imgpar_array *ip_make_key_places(ip_making *m, imgpar_array *a, imgpar_array *keys)
+imgpar_array *ip_make_first_place(ip_making *m, imgpar_array *sorted, imgpar_array *a)
+{
+    return ip_make(
+        m, "searchsorted", 3,
+        (ip_arg[]){ ip_arg_array(sorted), ip_arg_array(a), { .name = "side", .kind = IP_ARG_TEXT, .text = "left" } });
+}
+
+static imgpar_array *make_key_places(ip_making *m, imgpar_array *a, imgpar_array *keys)
 {
     imgpar_array *table = ip_make_of(m, IP_KEY_TABLE, keys);
     return ip_make(m, IP_KEY_PLACES, 3, (ip_arg[]){ ip_arg_array(a), ip_arg_array(keys), ip_arg_array(table) });
@@ -65,9 +72,7 @@ static imgpar_array *are_equal(ip_making *m, imgpar_array *a, imgpar_array *b)
 static imgpar_array *places_by_halves(ip_making *m, imgpar_array *a, imgpar_array *keys)
 {
     imgpar_array *order = ip_make_of(m, "argsort", keys), *sorted = ip_make_pair(m, "take", keys, order);
-    imgpar_array *at = ip_make(
-        m, "searchsorted", 3,
-        (ip_arg[]){ ip_arg_array(sorted), ip_arg_array(a), { .name = "side", .kind = IP_ARG_TEXT, .text = "left" } });
+    imgpar_array *at = ip_make_first_place(m, sorted, a);
     imgpar_array *inside = ip_make_pair(m, "lt", at, ip_make_number(m, (double)keys->type.shape[0]));
     imgpar_array *is_one = ip_make_pair(m, "both", inside, are_equal(m, a, ip_make_pair(m, "take", sorted, at)));
     return ip_make(m, "select", 3,
@@ -90,7 +95,7 @@ imgpar_array *ip_expand_indexin(const imgpar_array *call)
             &m, ip_make(&m, "select", 3,
                         (ip_arg[]){ ip_arg_array(ip_make_pair(&m, "eq", a, a)), ip_arg_array(ip_make_number(&m, -1)),
                                     ip_arg_array(ip_make_number(&m, -1)) }));
-    return ip_made(&m, ip_has_key_table(n) ? ip_make_key_places(&m, a, keys) : places_by_halves(&m, a, keys));
+    return ip_made(&m, has_key_table(n) ? make_key_places(&m, a, keys) : places_by_halves(&m, a, keys));
 }
 
 /* ---- lookup_by ----------------------------------------------------------------------------------- */

@@ -19,6 +19,8 @@
 enum { IP_KEY_TABLE_BITS, IP_KEY_TABLE_N };
 enum { IP_PLACES_A, IP_PLACES_KEYS, IP_PLACES_TABLE }; /* inputs of key_places */
 
+/* Keys that have a table at most: of more it would have more slots than an i32 counts. */
+enum { IP_KEY_TABLE_MOST = 1 << 29 };
 /* The bits of the table of n keys: at most half of its slots are taken. */
 int ip_key_table_bits(int64_t n);
 /* As kt_hash() of shaders/key_table.cl. */
@@ -34,10 +36,7 @@ imgpar_status ip_key_table_compute(const ip_opaque *opaque, const void *const *i
 imgpar_status ip_key_places_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
                                     void *user);
 
-/* Whether n keys have a table: fewer are looked up sooner by halves, in the kernel that needs them; of more the table
- * would have more slots than an i32 counts. */
-bool ip_has_key_table(int64_t n);
-/* Of each element of a its place in the vector keys, of the same dtype, -1: nowhere; ip_has_key_table(). */
-imgpar_array *ip_make_key_places(ip_making *m, imgpar_array *a, imgpar_array *keys);
+/* Of each element of a the place of the first element of a sorted vector that is not before it. */
+imgpar_array *ip_make_first_place(ip_making *m, imgpar_array *sorted, imgpar_array *a);
 
 #endif

@@ -102,10 +102,19 @@ static const ip_opaque_kind centres_kind = { .name = "hough_circles",
                                              .step = step_centres,
                                              .compute = ip_circles_compute_centres };
 
+static imgpar_status check_radii(const imgpar_array *node, ip_error *err)
+{
+    const double least = ip_param_number(node, "least"), largest = ip_param_number(node, "largest");
+    return least <= largest ? IMGPAR_OK
+                            : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: least=%g is above largest=%g", node->op->info.name,
+                                      least, largest);
+}
+
 imgpar_status ip_infer_hough_centres(imgpar_array *node, ip_error *err)
 {
     int64_t dims[4];
     imgpar_status st = ip_check_one_channel(node, err);
+    if (!st) st = check_radii(node, err);
     if (st) return st;
     ip_type_dims(&node->inputs[0]->type, dims);
     if (dims[1] * dims[2] > INT32_MAX)
@@ -177,6 +186,14 @@ imgpar_status ip_infer_hough_radii(imgpar_array *node, ip_error *err)
 {
     const int64_t radii = (int64_t)(ip_param_number(node, "largest") - ip_param_number(node, "least")) + 1,
                   shape[2] = { ip_type_count(&node->inputs[1]->type), radii };
+    int64_t dims[4];
+    imgpar_status st = check_radii(node, err);
+    if (st) return st;
+    ip_type_dims(&node->inputs[0]->type, dims);
+    if (dims[0] != 1 || dims[3] > 2 || ip_type_count(&node->inputs[0]->type) > INT32_MAX)
+        return ip_fail(err, IMGPAR_E_SHAPE, "hough_radii: a must be an image of 1 channel");
+    if (shape[0] > INT32_MAX / (2 * (int64_t)ip_param_number(node, "largest") + 1))
+        return ip_fail(err, IMGPAR_E_LIMIT, "hough_radii: more places than are counted at once");
     node->type = (ip_type){ .dtype = IMGPAR_U32, .space = IMGPAR_SPACE_DATA };
     node->range = ip_range_of(IMGPAR_U32);
     return ip_shape_set(node, 2, shape, err);

@@ -126,9 +126,13 @@ static const ip_opaque_kind kind = { .name = "distinct",
 
 imgpar_status ip_infer_distinct(imgpar_array *node, ip_error *err)
 {
-    (void)err;
-    const int64_t most = ip_distinct_most(node->inputs[0]->type.shape[0]);
-    node->type = node->inputs[0]->type;
+    const ip_type *a = &node->inputs[0]->type;
+    const int64_t most = a->rank == 1 ? ip_distinct_most(a->shape[0]) : 0;
+    char text[96];
+    if (most == 0 || a->shape[0] > INT32_MAX)
+        return ip_fail(err, IMGPAR_E_SHAPE, "distinct: a is %s; it must be a vector of %d elements or more",
+                       ip_shape_text(a, text), LEAST_ELEMENTS);
+    node->type = *a;
     node->type.shape[0] = 1 + 2 * most;
     node->type.dtype = IMGPAR_I32;
     node->type.space = IMGPAR_SPACE_DATA;

@@ -66,9 +66,13 @@ static const ip_opaque_kind table_kind = { .name = "key_table",
 
 imgpar_status ip_infer_key_table(imgpar_array *node, ip_error *err)
 {
-    (void)err;
-    const int64_t n = node->inputs[0]->type.shape[0];
-    node->type = node->inputs[0]->type;
+    const ip_type *keys = &node->inputs[0]->type;
+    const int64_t n = keys->shape[0];
+    char text[96];
+    if (keys->rank != 1 || n < 1 || n > IP_KEY_TABLE_MOST)
+        return ip_fail(err, IMGPAR_E_SHAPE, "key_table: keys is %s; it must be a vector of 1 to 2^29 elements",
+                       ip_shape_text(keys, text));
+    node->type = *keys;
     node->type.shape[0] = INT64_C(1) << ip_key_table_bits(n);
     node->type.dtype = IMGPAR_I32;
     node->type.space = IMGPAR_SPACE_DATA;
@@ -130,7 +134,11 @@ static const ip_opaque_kind places_kind = { .name = "key_places",
 
 imgpar_status ip_infer_key_places(imgpar_array *node, ip_error *err)
 {
-    (void)err;
+    const imgpar_array *keys = node->inputs[IP_PLACES_KEYS], *table = node->inputs[IP_PLACES_TABLE];
+    if (table->op->infer != ip_infer_key_table || table->inputs[0] != keys)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "key_places: table is not the table of keys");
+    if (node->inputs[IP_PLACES_A]->type.dtype != keys->type.dtype)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "key_places: a and keys differ in dtype");
     node->type = node->inputs[IP_PLACES_A]->type;
     node->type.dtype = IMGPAR_I32;
     node->type.space = IMGPAR_SPACE_DATA;
