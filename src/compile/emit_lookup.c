@@ -20,8 +20,10 @@
 
 enum { BLOCK = 1024, LANES = 64, AT_ONCE = 8 };
 
-bool ip_fits_lookup(const ip_site *site, ip_expr *body, imgpar_dtype stored)
+bool ip_fits_lookup(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
+    const ip_expr *body = segment->within;
+    const imgpar_dtype stored = p->stage->dtype;
     if (body->op != IP_X_LOAD || body->source->kind == IP_STAGE_TABLE || body->border != IP_BORDER_NONE) return false;
     const int64_t *dims = body->source->dims;
     bool is_table = dims[0] * dims[1] * dims[3] == 1 && dims[2] <= UINT16_MAX + 1 && body->arg[2]->uses & IP_USES_X &&

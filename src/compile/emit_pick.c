@@ -103,11 +103,11 @@ static bool taking_of(const ip_site *site, const ip_expr *load, imgpar_dtype sto
     return fits && (are_words(site, t) || site->channels == IP_LANES - 1 || site->channels == IP_LANES);
 }
 
-bool ip_fits_pick(const ip_site *site, ip_expr *body, imgpar_dtype stored)
+bool ip_fits_pick(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
     ip_taking t;
     return site->options->pragmas && !site->options->checks && site->kernel->schedule == IP_SCHEDULE_ROWS &&
-           taking_of(site, body, stored, &t);
+           taking_of(site, segment->within, p->stage->dtype, &t);
 }
 
 void ip_emit_pick_row(ip_emit *e, const ip_columns *c)

@@ -124,8 +124,9 @@ static shared_values shared_of(const ip_site *site, ip_expr *inner)
     return s;
 }
 
-bool ip_fits_places(const ip_site *site, ip_expr *body, imgpar_dtype stored)
+bool ip_fits_places(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
+    ip_expr *body = segment->within;
     place_check c = { .site = site, .fits = site->kernel->schedule == IP_SCHEDULE_ROWS, .has_own_channel = true };
     if (!c.fits || ip_x_has_window(site->ir, body) || ip_x_has_loop(site->ir, body) ||
         ip_x_size(site->ir, body) > MOST_OPERATIONS)
@@ -134,7 +135,7 @@ bool ip_fits_places(const ip_site *site, ip_expr *body, imgpar_dtype stored)
     if (!c.fits || !c.reads_far) return false;
     ip_expr *inner = ip_x_map_values(site->ir, body, without_border, NULL);
     const shared_values s = shared_of(site, inner);
-    const bool are_lanes = c.has_own_channel && ip_are_lanes(site, inner, stored);
+    const bool are_lanes = c.has_own_channel && ip_are_lanes(site, inner, p->stage->dtype);
     /* blocks that need no places at all are skipped, where pixels are not made of lanes */
     const bool are_words = s.are_words && (are_lanes || !ip_find_skip(site, body).condition);
     return (are_words || are_lanes) && s.fits && s.n > 0 && !site->ir->failed;

@@ -46,10 +46,10 @@ static bool repeating_of(int channels, const ip_expr *body, imgpar_dtype stored,
     return are_words(r) || channels == IP_LANES - 1 || channels == IP_LANES || channels == 1;
 }
 
-bool ip_fits_repeat(const ip_site *site, ip_expr *body, imgpar_dtype stored)
+bool ip_fits_repeat(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
     repeating r;
-    return ip_site_calls_helpers(site) && repeating_of(site->channels, body, stored, &r);
+    return ip_site_calls_helpers(site) && repeating_of(site->channels, segment->within, p->stage->dtype, &r);
 }
 
 static void store(ip_emit *e, const char *to, const char *from)

@@ -411,9 +411,7 @@ static bool has_angle(const ip_emit *e, ip_expr *body)
     return !found_none;
 }
 
-typedef void row_loop(ip_emit *e, const ip_columns *c);
-
-static void compute_angles(ip_emit *e, const ip_columns *c, row_loop *compute)
+static void compute_angles(ip_emit *e, const ip_columns *c, ip_emits *compute)
 {
     if (!has_angle(e, c->body)) {
         compute(e, c);
@@ -429,13 +427,13 @@ static void compute_angles(ip_emit *e, const ip_columns *c, row_loop *compute)
     ip_emit_leave(e, mark);
 }
 
-static void make_flat(ip_emit *e, const ip_columns *c) { compute_angles(e, c, compute_flat); }
-static void make_pixels(ip_emit *e, const ip_columns *c) { compute_angles(e, c, compute_pixels); }
+void ip_emit_flat_row(ip_emit *e, const ip_columns *c) { compute_angles(e, c, compute_flat); }
+void ip_emit_pixels_row(ip_emit *e, const ip_columns *c) { compute_angles(e, c, compute_pixels); }
 
 void ip_emit_plain_row(ip_emit *e, const ip_columns *c)
 {
     const ip_site site = ip_emit_site(e);
-    (ip_is_flat(&site, c->body) ? make_flat : make_pixels)(e, c);
+    (ip_is_flat(&site, c->body) ? ip_emit_flat_row : ip_emit_pixels_row)(e, c);
 }
 
 /* Stores one element; of a selection, only what is selected is computed. */
@@ -499,16 +497,17 @@ static const char *call_idiom(ip_emit *e, const ip_match *match, const ip_column
     return match->idiom->call(e, match, c);
 }
 
-static row_loop *const loops[IP_N_LOOPS] = {
-    [IP_LOOP_PIXELS] = make_pixels,         [IP_LOOP_FLAT] = make_flat,
-    [IP_LOOP_LANES] = ip_emit_lanes_row,    [IP_LOOP_WINDOWS] = ip_emit_windows_row,
-    [IP_LOOP_REPEATS] = ip_emit_repeat_row, [IP_LOOP_PICKS] = ip_emit_pick_row,
-    [IP_LOOP_LOOKUPS] = ip_emit_lookup_row, [IP_LOOP_PLACES] = ip_emit_places_row,
+static ip_emits *const loops[IP_N_LOOPS] = {
+#define LOOP(KIND, SAYS, FITS, EMIT) [IP_LOOP_##KIND] = EMIT,
+#include "compile/loops.def"
+#undef LOOP
 };
 
-static void emit_columns(ip_emit *e, const ip_placed *p, const ip_segment *segment, ip_columns c, const char *row,
-                         const char *first)
+static void emit_columns(ip_emit *e, const ip_segment *segment, ip_columns c)
 {
+    const ip_placed *p = c.placed;
+    c.segment = segment;
+    c.body = segment->body;
     ip_emit_row_pointers(e, segment->body);
     if (p->beside_left + p->beside_right > 0) {
         const char *low, *high;
@@ -520,22 +519,14 @@ static void emit_columns(ip_emit *e, const ip_placed *p, const ip_segment *segme
     }
     c.body = segment->within;
     c.from = call_idiom(e, segment->match, &c);
-    if (segment->loop == IP_LOOP_RUNNING)
-        ip_emit_running_row(e, p, &c, row, first);
-    else if (segment->skip.condition)
-        ip_emit_skip_row(e, &c, &segment->skip);
-    else
-        loops[segment->loop](e, &c);
+    loops[segment->loop](e, &c);
     e->is_within = false;
 }
 
-static void emit_segment(ip_emit *e, const ip_placed *p, const ip_segment *segment, const ip_columns *c,
-                         const char *row, const char *first)
+static void emit_segment(ip_emit *e, const ip_segment *segment, const ip_columns *c)
 {
     if (!segment->cut) {
-        ip_columns columns = *c;
-        columns.body = segment->body;
-        emit_columns(e, p, segment, columns, row, first);
+        emit_columns(e, segment, *c);
         return;
     }
     const char *split = ip_text(e->ir, "split%d", e->n_values++);
@@ -545,7 +536,7 @@ static void emit_segment(ip_emit *e, const ip_placed *p, const ip_segment *segme
         ip_columns part = *c;
         ip_mark mark = { e->block, e->n_trail, e->n_rows };
         *(k == 0 ? &part.to : &part.from) = split;
-        emit_segment(e, p, segment->parts[k], &part, row, first);
+        emit_segment(e, segment->parts[k], &part);
         ip_emit_leave(e, mark);
     }
 }
@@ -553,5 +544,8 @@ static void emit_segment(ip_emit *e, const ip_placed *p, const ip_segment *segme
 void ip_emit_row(ip_emit *e, const ip_placed *p, const ip_segment *segment, const char *xa, const char *xb,
                  const char *row, const char *first)
 {
-    emit_segment(e, p, segment, &(ip_columns){ .stage = p->stage, .target = "out", .from = xa, .to = xb }, row, first);
+    emit_segment(
+        e, segment,
+        &(ip_columns){
+            .stage = p->stage, .target = "out", .from = xa, .to = xb, .placed = p, .row = row, .first_row = first });
 }

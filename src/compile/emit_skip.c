@@ -56,6 +56,13 @@ ip_skip ip_find_skip(const ip_site *site, ip_expr *body)
     return f.found;
 }
 
+bool ip_fits_skip(const ip_site *site, const ip_placed *p, ip_segment *segment)
+{
+    (void)p;
+    segment->skip = ip_find_skip(site, segment->within);
+    return segment->skip.condition;
+}
+
 /* Whether the block [from, to) has an element that needs more: declares a variable that tells. */
 static const char *look_through(ip_emit *e, const ip_columns *c, const ip_skip *skip)
 {
@@ -81,8 +88,9 @@ static const char *look_through(ip_emit *e, const ip_columns *c, const ip_skip *
     return any;
 }
 
-void ip_emit_skip_row(ip_emit *e, const ip_columns *c, const ip_skip *skip)
+void ip_emit_skip_row(ip_emit *e, const ip_columns *c)
 {
+    const ip_skip *skip = &c->segment->skip;
     const int number = e->n_values++;
     ip_columns block = *c;
     block.from = ip_text(e->ir, "q%d", number);

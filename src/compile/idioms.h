@@ -39,6 +39,11 @@ typedef struct ip_columns {
     const ip_stage *stage;
     ip_expr *body;
     const char *target, *from, *to, *first;
+    /* where a segment is made, its stage's place in the kernel and what was found of it (segments.h); the row's number
+     * and that of the strip's first row; else NULL */
+    const ip_placed *placed;
+    const ip_segment *segment;
+    const char *row, *first_row;
 } ip_columns;
 
 struct ip_idiom {

@@ -191,8 +191,8 @@ bool ip_are_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored)
     return check_lanes(site, body, stored).fits;
 }
 
-bool ip_fits_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored)
+bool ip_fits_lanes(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
-    const lane_check c = check_lanes(site, body, stored);
-    return c.fits && (c.is_kept || ip_even_step(site, body));
+    const lane_check c = check_lanes(site, segment->within, p->stage->dtype);
+    return c.fits && (c.is_kept || ip_even_step(site, segment->within));
 }

@@ -2,7 +2,8 @@
 /*
  * How the rows of a stage are made, decided before text is printed: a row is one segment, or split into segments at
  * columns that arguments tell (pieces.c), each with its body, the loop that makes it and, before that, the idiom that
- * makes what it can. segments.c chooses, emit_row.c prints; what both must know of a body is asked here.
+ * makes what it can. Kinds of loops are rows of loops.def. segments.c chooses, emit_row.c prints; what both must know
+ * of a body is asked here.
  */
 #ifndef IP_COMPILE_SEGMENTS_H
 #define IP_COMPILE_SEGMENTS_H
@@ -42,22 +43,18 @@ ip_expr *ip_of_channel(const ip_site *site, ip_expr *body, int c);
 /* The lanes of a vector that is a pixel; the windows, at most, of a body that is made of lanes. */
 enum { IP_LANES = 4, IP_PAIRED = 4 /* pixels: two pairs */, IP_LANE_WINDOWS = 2 };
 
-/* Whether a body is every n-th pixel of a row and nothing else (emit_pick.c, Note [Picks]). */
-bool ip_fits_pick(const ip_site *site, ip_expr *body, imgpar_dtype stored);
-/* Whether it is pixels of a row, each several times, and nothing else (emit_repeat.c, Note [Copies side by side]). */
-bool ip_fits_repeat(const ip_site *site, ip_expr *body, imgpar_dtype stored);
-/* Whether it is an element of a small table of bytes or shorts (emit_lookup.c, Note [Lookups in blocks]). */
-bool ip_fits_lookup(const ip_site *site, ip_expr *body, imgpar_dtype stored);
-/* The condition by which blocks of elements are skipped, if there is one that pays (emit_skip.c, Note [Skipped
- * blocks]). */
+/* Whether a kind of loop (loops.def) can make segment->within of a stage; notes in the segment what the loop needs to
+ * know of it. */
+typedef bool ip_fits(const ip_site *site, const ip_placed *placed, ip_segment *segment);
+#define LOOP(KIND, SAYS, FITS, EMIT) ip_fits FITS;
+#include "compile/loops.def"
+#undef LOOP
+/* What --explain says of a kind; NULL: nothing. */
+const char *ip_loop_says(ip_row_loop loop);
+/* The condition by which blocks of elements are skipped, if there is one that pays; else none. */
 ip_skip ip_find_skip(const ip_site *site, ip_expr *body);
-/* Whether it is made of pixels at computed columns, whose channels are lanes (lanes.c). */
-bool ip_fits_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored);
-/* The same of rows that are not kept, too: their loads may not read behind a pixel. */
+/* Whether lanes fit, of rows that are not kept, too: their loads may not read behind a pixel. */
 bool ip_are_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored);
-/* Whether it is made of pixels at computed rows and columns, within a border (emit_places.c, Note [Pixels at computed
- * places]). */
-bool ip_fits_places(const ip_site *site, ip_expr *body, imgpar_dtype stored);
 /* Whether a loop over its pixels reads parts of words that it gathers (emit_gather.c, Note [Gathered words]). */
 bool ip_gathers_words(const ip_site *site, ip_expr *body);
 /* Columns that words have which hold so many pixels side by side: at least as many. */
