@@ -131,6 +131,10 @@ START_TEST(rows_are_made_of_their_own_stage)
     expect(true, "no sums to carry along");
     segment.loop = IP_LOOP_SKIPS;
     expect(true, "nothing makes the blocks it skips");
+    segment.loop = IP_LOOP_PLACES;
+    expect(true, "nothing tells its places");
+    segment.loop = IP_LOOP_PICKS;
+    expect(true, "moves no pixels");
     segment.loop = IP_LOOP_PIXELS;
     segment.cut = ip_x_coord(plan->ir, 2, 64);
     expect(true, "more than one column");

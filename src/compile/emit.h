@@ -10,10 +10,6 @@
 #include "compile/segments.h"
 #include "compile/stmt.h"
 
-/* Operations of a pixel up to which its loop is vectorised. Lanes that do not lie side by side are put together one by
- * one, and LLVM compares all of these with each other: a thousand operations take it 20 seconds. */
-enum { IP_VECTORISED_OPERATIONS = 400 };
-
 /* What the loop that is open gathers as words: emit_gather.c, Note [Gathered words]. */
 enum { IP_MOST_GATHERED = 256 };
 typedef struct ip_gathered_place {
@@ -162,6 +158,11 @@ typedef void ip_emits(ip_emit *e, const ip_columns *columns);
 #define LOOP(KIND, SAYS, FITS, EMIT) ip_emits EMIT;
 #include "compile/loops.def"
 #undef LOOP
+/* Calls of the idioms in idioms.def: print one; the first column that is left to be made. */
+typedef const char *ip_calls(ip_emit *e, const ip_match *match, const ip_columns *columns);
+#define IDIOM(KIND, CALL, ...) ip_calls CALL;
+#include "compile/idioms.def"
+#undef IDIOM
 /* Name of the row that running sum k of a stage is kept in. */
 const char *ip_emit_sums(ip_emit *e, const ip_placed *placed, int k);
 

@@ -12,45 +12,11 @@
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-enum { WORD_BYTES = 8 };
-
 typedef struct repeating {
-    const ip_expr *load;
     int times;
     int64_t pixel; /* bytes */
     const char *from, *to;
 } repeating;
-
-bool ip_repeats_pixels(const ip_expr *load, int64_t channels)
-{
-    int64_t times = ip_x_divisor(load->arg[2]);
-    return load->source->kind != IP_STAGE_TABLE && load->border == IP_BORDER_NONE &&
-           load->source->dtype != IMGPAR_F16 && times >= 2 && times <= IP_FEW_TIMES &&
-           ip_reads_own_channel(load, channels) && ip_x_reads_uniform_row(load);
-}
-
-static bool are_words(const repeating *r)
-{
-    return (r->pixel == 1 || r->pixel == 2 || r->pixel == 4) && (r->times == 2 || r->times == 4) &&
-           r->pixel * r->times <= WORD_BYTES;
-}
-
-static bool repeating_of(int channels, const ip_expr *body, imgpar_dtype stored, repeating *r)
-{
-    *r = (repeating){ .load = body };
-    if (body->op != IP_X_LOAD || body->source->dtype != stored || stored == IMGPAR_F16 ||
-        !ip_repeats_pixels(body, channels))
-        return false;
-    r->times = (int)ip_x_divisor(body->arg[2]);
-    r->pixel = channels * (int64_t)ip_dtype(stored)->size_bytes;
-    return are_words(r) || channels == IP_LANES - 1 || channels == IP_LANES || channels == 1;
-}
-
-bool ip_fits_repeat(const ip_site *site, const ip_placed *p, ip_segment *segment)
-{
-    repeating r;
-    return ip_site_calls_helpers(site) && repeating_of(site->channels, segment->within, p->stage->dtype, &r);
-}
 
 static void store(ip_emit *e, const char *to, const char *from)
 {
@@ -108,14 +74,14 @@ static void make_lanes(ip_emit *e, const repeating *r, const char *from, const c
 
 void ip_emit_repeat_row(ip_emit *e, const ip_columns *c)
 {
-    repeating r;
-    repeating_of(e->channels, c->body, c->stage->dtype, &r);
-    r.from = ip_emit_row_pointer(e, r.load);
-    r.to = c->target;
+    const repeating r = { .times = c->segment->times,
+                          .pixel = e->channels * (int64_t)ip_dtype(c->stage->dtype)->size_bytes,
+                          .from = ip_emit_row_pointer(e, c->body),
+                          .to = c->target };
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "low", ip_text(e->ir, "(%s + %d) / %d", c->from, r.times - 1, r.times));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "high", ip_text(e->ir, "max(%s / %d, low)", c->to, r.times));
-    if (are_words(&r)) {
+    if (c->segment->are_words) {
         make_words(e, &r);
     } else if (e->channels == 1) {
         make_elements(e, &r);

@@ -489,12 +489,18 @@ void ip_emit_split_row(ip_emit *e, const ip_columns *c, const int beside[2], con
 
 /* ---- segments: segments.h ------------------------------------------------------------------------------ */
 
+static ip_calls *const calls[IP_N_IDIOMS] = {
+#define IDIOM(KIND, CALL, ...) [IP_IDIOM_##KIND] = CALL,
+#include "compile/idioms.def"
+#undef IDIOM
+};
+
 /* Calls what makes columns quickly (idioms.h), if anything does; the first column that is left. */
 static const char *call_idiom(ip_emit *e, const ip_match *match, const ip_columns *c)
 {
     if (!match || (match->idiom->wants_long_rows && e->is_short)) return c->from;
     e->kernel->helpers |= 1u << match->idiom->file;
-    return match->idiom->call(e, match, c);
+    return calls[match->idiom - ip_idioms](e, match, c);
 }
 
 static ip_emits *const loops[IP_N_LOOPS] = {

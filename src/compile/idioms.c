@@ -222,21 +222,10 @@ static bool is_stretched(ip_ir *ir, ip_match *m)
 
 /* ---- the table ---------------------------------------------------------------------------------------------- */
 
-/*
- * The first row that fits is taken, so the cheaper of two stands first. All want the rows schedule of a CPU whose
- * compiler knows the instructions (`streams` in ip_compile_options), and no checks; on other processors functions make
- * nothing. They write nothing behind what they make, and read nothing behind what the loop does but where it is said.
- */
 const ip_idiom ip_idioms[IP_N_IDIOMS] = {
-    { "products of pairs", "ip_weigh", IP_HELPERS_WEIGH, .is_flat = true, .stays_apart = true, .fits = is_weighed,
-      .call = ip_call_weigh },
-    { "a rounding product", "ip_mean", IP_HELPERS_WEIGH, .is_flat = true, .fits = is_mean, .call = ip_call_mean },
-    /* reads 16 bytes where the row has as many */
-    { "shuffles and products of pairs", "ip_stretch", IP_HELPERS_STRETCH, .stays_apart = true, .fits = is_stretched,
-      .call = ip_call_stretch },
-    /* reads two pixels behind the last one it makes where the row has them */
-    { "products of channels", "ip_mix_pixels", IP_HELPERS_COMMON, .wants_long_rows = true, .stays_apart = true,
-      .fits = is_mixed, .call = ip_call_mix },
+#define IDIOM(KIND, CALL, ...) [IP_IDIOM_##KIND] = { __VA_ARGS__ },
+#include "compile/idioms.def"
+#undef IDIOM
 };
 
 bool ip_idiom_find(ip_ir *ir, const ip_stage *stage, ip_expr *body, ip_match *match)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Idioms: elements that functions of shaders/ make with instructions that compilers do not find. A row of the table
- * (idioms.c) tells what an element must be and which function makes rows of such; the files emit_weigh.c, emit_mix.c
+ * (idioms.def) tells what an element must be and which function makes rows of such; the files emit_weigh.c, emit_mix.c
  * and emit_stretch.c print its call. The function makes elements from the first one of a row on, as many as it can,
  * which may be none. The loop behind the call makes the rest. Both give the same bytes. inline_choice.c asks the table
  * which stages to keep, segments.c which is called.
@@ -10,7 +10,7 @@
  *     if (ip_idiom_find(ir, stage, stage->body, &match))
  *         ... functions whose names begin with match.idiom->helper make rows of the stage
  *
- * A new idiom is a row of the table, a function in shaders/ and a pin in tests/schedules_pins.c.
+ * A new idiom is a row of the table, a function in shaders/ and a pin in tests/schedules_pins.c: see ARCHITECTURE.md.
  */
 #ifndef IP_COMPILE_IDIOMS_H
 #define IP_COMPILE_IDIOMS_H
@@ -20,7 +20,6 @@
 
 enum { IP_MIXED_CHANNELS = 3 };
 
-struct ip_emit;
 typedef struct ip_idiom ip_idiom;
 
 /* What an element of a stage is, and what its idiom wants to know of it beside. */
@@ -55,11 +54,14 @@ struct ip_idiom {
     bool stays_apart;     /* elements made within those of a reader take longer, even if a row is then read again */
     /* Whether an element of match->form is such; fills in the rest of the match. Asked before fusion and after it. */
     bool (*fits)(ip_ir *ir, ip_match *match);
-    /* Prints the call. The first column that is left to be made. */
-    const char *(*call)(struct ip_emit *e, const ip_match *match, const ip_columns *columns);
 };
 
-enum { IP_N_IDIOMS = 4 };
+enum {
+#define IDIOM(KIND, ...) IP_IDIOM_##KIND,
+#include "compile/idioms.def"
+#undef IDIOM
+    IP_N_IDIOMS
+};
 extern const ip_idiom ip_idioms[IP_N_IDIOMS];
 
 /* The first row of the table that fits; false: none. body is the stage's, or what that is of one channel. */
@@ -70,10 +72,5 @@ static inline int ip_term_taps(const ip_linear_term *term)
 {
     return term->window ? term->window->taps_y * term->window->taps_x : 0;
 }
-
-const char *ip_call_weigh(struct ip_emit *e, const ip_match *match, const ip_columns *columns);
-const char *ip_call_mean(struct ip_emit *e, const ip_match *match, const ip_columns *columns);
-const char *ip_call_mix(struct ip_emit *e, const ip_match *match, const ip_columns *columns);
-const char *ip_call_stretch(struct ip_emit *e, const ip_match *match, const ip_columns *columns);
 
 #endif

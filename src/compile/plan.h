@@ -71,7 +71,11 @@ typedef struct ip_segment {
     ip_expr *within;                   /* an element whose neighbours are inside: of columns between the ends */
     const struct ip_match *match;      /* the idiom that makes what it can of these; NULL: there is none */
     ip_row_loop loop;                  /* makes the rest of them */
-    ip_skip skip;                      /* IP_LOOP_SKIPS: in which blocks there is little to compute */
+    /* what that loop needs to know of `within` */
+    int times;                      /* picks: every so many-th pixel; repeats: so many times each */
+    bool are_words;                 /* picks, repeats: pixels are moved as parts of words */
+    ip_skip skip;                   /* skips: in which blocks there is little to compute */
+    const struct ip_places *places; /* places: segments.h */
 } ip_segment;
 
 /* What a row of a mask is: place_spread.c, Note [Masks]. */

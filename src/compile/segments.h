@@ -53,10 +53,37 @@ typedef bool ip_fits(const ip_site *site, const ip_placed *placed, ip_segment *s
 const char *ip_loop_says(ip_row_loop loop);
 /* The condition by which blocks of elements are skipped, if there is one that pays; else none. */
 ip_skip ip_find_skip(const ip_site *site, ip_expr *body);
+/* Of pixels at computed places (emit_places.c, Note [Pixels at computed places]). */
+enum { IP_MOST_SHARED = 24 };
+typedef struct ip_places {
+    ip_expr *inner;                  /* an element, where all that it reads at computed places is inside */
+    ip_expr *shared[IP_MOST_SHARED]; /* what the channels of a pixel share, above all places */
+    int n_shared;
+    bool are_words; /* pixels are made of words that are gathered, not of lanes */
+} ip_places;
+/* Whether it is a load at a computed place. What a number is added to, or x itself. */
+bool ip_reads_far(ip_ir *ir, const ip_expr *x);
+ip_expr *ip_without_number(ip_expr *x);
 /* Whether lanes fit, of rows that are not kept, too: their loads may not read behind a pixel. */
 bool ip_are_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored);
-/* Whether a loop over its pixels reads parts of words that it gathers (emit_gather.c, Note [Gathered words]). */
+/* Operations of a pixel up to which its loop is vectorised. Lanes that do not lie side by side are put together one by
+ * one, and LLVM compares all of these with each other: a thousand operations take it 20 seconds. */
+enum { IP_VECTORISED_OPERATIONS = 400 };
+/* Whether a loop over its pixels reads parts of words that it gathers (emit_gather.c, Note [Gathered words]); whether a
+ * load of that body may be such a part. A word has so many bytes, or half of them. */
+enum { IP_GATHERED_WORD = 8 };
 bool ip_gathers_words(const ip_site *site, ip_expr *body);
+bool ip_is_gathered(const ip_site *site, ip_expr *body, const ip_expr *load);
+/* The columns beside each other that are read together with a load: its own and by `lo`..`hi` from another; and their
+ * bytes. */
+typedef struct ip_beside {
+    const ip_expr *load, *column;
+    int64_t lo, hi;
+} ip_beside;
+ip_beside ip_read_beside(ip_ir *ir, ip_expr *body, const ip_expr *load);
+int ip_beside_bytes(const ip_beside *beside);
+/* The column of a load as another and a number. One that a border moves stands for itself. */
+ip_expr *ip_gathered_column(const ip_expr *load, int64_t *by);
 /* Columns that words have which hold so many pixels side by side: at least as many. */
 int64_t ip_gathered_columns(const ip_stage *source, int64_t pixels);
 /* Whether the channel's number alone tells it: lane by lane, it is written out. */

@@ -128,6 +128,9 @@ static void check_segment(checker *c, const ip_placed *p, const ip_segment *segm
     if (segment->loop == IP_LOOP_RUNNING && p->n_running == 0) complain(c, p->stage, "has no sums to carry along");
     if (segment->loop == IP_LOOP_SKIPS && (!segment->skip.condition || !segment->skip.left))
         complain(c, p->stage, "nothing makes the blocks it skips");
+    if (segment->loop == IP_LOOP_PLACES && !segment->places) complain(c, p->stage, "nothing tells its places");
+    if ((segment->loop == IP_LOOP_PICKS || segment->loop == IP_LOOP_REPEATS) && segment->times < 2)
+        complain(c, p->stage, "moves no pixels");
     if (segment->match && segment->match->stage != p->stage) complain(c, p->stage, "has another stage's idiom");
 }
 
