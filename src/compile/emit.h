@@ -161,7 +161,9 @@ typedef void ip_emits(ip_emit *e, const ip_columns *columns);
 /* Calls of the idioms in idioms.def: print one; the first column that is left to be made. */
 typedef const char *ip_calls(ip_emit *e, const ip_match *match, const ip_columns *columns);
 #define IDIOM(KIND, CALL, ...) ip_calls CALL;
+#define PART(KIND, ...)
 #include "compile/idioms.def"
+#undef PART
 #undef IDIOM
 /* Name of the row that running sum k of a stage is kept in. */
 const char *ip_emit_sums(ip_emit *e, const ip_placed *placed, int k);
@@ -211,10 +213,6 @@ void ip_emit_plain_row(ip_emit *e, const ip_columns *columns);
 
 /* ip_site_calls_helpers() */
 bool ip_emit_calls_helpers(const ip_emit *e);
-
-/* A row of values that the channels of a pixel share (emit_spread.c, Note [Spread rows]): makes what it can; the
- * first column that is left. */
-const char *ip_emit_spread_row(ip_emit *e, const ip_columns *columns);
 
 const char *ip_emit_addend(ip_emit *e, ip_expr *x); /* start or offset of a linear form; "0" for NULL */
 

@@ -37,9 +37,8 @@ static void look_up(ip_emit *e, const ip_columns *c, const char *indices, const 
 static const char *call_look_up(ip_emit *e, const ip_columns *c, const char *indices, const ip_stage *index,
                                 const char *first, const char *n)
 {
-    if (ip_dtype(c->stage->dtype)->size_bytes != 1 || !ip_emit_calls_helpers(e)) return "0";
+    if (!(c->segment->calls >> IP_IDIOM_LOOK_UP & 1)) return "0";
     const char *made = ip_text(e->ir, "made%d", e->n_values++);
-    e->kernel->helpers |= 1u << IP_HELPERS_LOOKUP;
     ip_s_add(e->ir, e->block, IP_S_LET, "int", made,
              ip_text(e->ir, "ip_look_up_%s((__global uchar *)(%s + %s), %s, %s, (__global const uchar *)%s, %s)",
                      ip_cl_type(index->dtype), c->target, first, indices, n, ip_emit_row_pointer(e, c->body),

@@ -31,7 +31,7 @@ static void take_lanes(ip_emit *e, const ip_taking *t, const char *from, const c
 /* Where helpers.cl has a function for such steps, which takes several pixels at once: how many it took. */
 static const char *taken_at_once(ip_emit *e, const ip_taking *t)
 {
-    if (t->dtype != IMGPAR_U8 || e->channels != 3 || t->by > 4 * e->channels) return "0";
+    if (!ip_takes_several(e->channels, t->dtype, t->by)) return "0";
     const char *row = t->is_global ? "_row" : "";
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "taken",
              ip_text(e->ir, "ip_take%s_%d(%s, %s, %s)", row, t->by, t->to, t->from, t->n));

@@ -103,54 +103,31 @@ static const char *end_tests(tests *t, bool are_words)
     return outside;
 }
 
-/* What is read around places, each a row and a column. */
-typedef struct fetches {
-    ip_emit *e;
-    const ip_expr *of[IP_MOST_SHARED];
-    int n;
-} fetches;
-
-static bool note_fetched(ip_expr *x, void *user)
-{
-    fetches *f = user;
-    if (!ip_reads_far(f->e->ir, x)) return true;
-    for (int k = 0; k < f->n; k++)
-        if (f->of[k]->source == x->source && ip_without_number(f->of[k]->arg[1]) == ip_without_number(x->arg[1]) &&
-            ip_without_number(f->of[k]->arg[2]) == ip_without_number(x->arg[2]))
-            return false;
-    if (f->n < IP_MOST_SHARED) f->of[f->n++] = x;
-    return false;
-}
-
 static const char *array_named(const ip_named *named, const ip_expr *x)
 {
     for (int k = 0; k < named->n; k++)
-        if (named->of[k] == x && x->dtype == IMGPAR_I32) return named->arrays[k];
+        if (named->of[k] == x) return named->arrays[k];
     return NULL;
 }
 
 /* What pixels below p to p + n will read: Note [Places fetched]. */
-static void fetch_places(ip_emit *e, ip_expr *inner, const ip_named *named, const char *outside)
+static void fetch_places(ip_emit *e, const ip_places *places, const ip_named *named, const char *outside)
 {
-    fetches f = { .e = e };
     if (!e->options->streams) return;
-    ip_x_descend(e->ir, inner, note_fetched, &f);
     const char *is_large = ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL);
     ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s != 0 & !%s", is_large, outside), NULL, NULL);
-    for (int k = 0; k < f.n; k++) {
-        const ip_stage *s = f.of[k]->source;
-        const char *rows = array_named(named, ip_without_number(f.of[k]->arg[1])),
-                   *columns = array_named(named, ip_without_number(f.of[k]->arg[2]));
-        if (!rows || !columns) continue;
-        const char *z = ip_x_is_coord(f.of[k]->arg[0], 0) ? "z" : "0";
+    for (int k = 0; k < places->n_fetched; k++) {
+        const ip_expr *load = places->fetched[k];
+        const ip_stage *s = load->source;
+        const char *z = ip_x_is_coord(load->arg[0], 0) ? "z" : "0";
         ip_s_add(e->ir, when, IP_S_STORE,
                  ip_text(e->ir, "ip_fetch_places((__global const uchar *)(%s), %s, %s, n, (long)%s, %d)",
-                         ip_emit_buffer_row(e, s, z, "0"), rows, columns,
+                         ip_emit_buffer_row(e, s, z, "0"), array_named(named, ip_without_number(load->arg[1])),
+                         array_named(named, ip_without_number(load->arg[2])),
                          ip_text_times(e->ir, ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
                                        (int)ip_dtype(s->dtype)->size_bytes),
                          ip_pixel_bytes(s)),
                  NULL, NULL);
-        e->kernel->helpers |= 1u << IP_HELPERS_PLACES;
     }
 }
 
@@ -224,7 +201,7 @@ void ip_emit_places_row(ip_emit *e, const ip_columns *c)
         arrays[k] = array_of(e, places->shared[k]);
     const ip_named named = { places->shared, arrays, places->n_shared };
     const char *outside = compute_shared(e, places->inner, &named, places->are_words);
-    fetch_places(e, places->inner, &named, outside);
+    fetch_places(e, places, &named, outside);
     make_block(e, c, places->inner, &named, places->are_words, outside);
     ip_emit_leave(e, mark);
 }

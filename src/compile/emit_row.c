@@ -254,35 +254,6 @@ static void compute_flat(ip_emit *e, const ip_columns *c)
  * several such reads into that instruction. Not of other than four bytes, where that was slower, nor of tables that are
  * small enough for the first cache.
  */
-typedef struct gather_check {
-    ip_ir *ir;
-    bool found;
-} gather_check;
-
-static void find_load(ip_expr *x, void *user)
-{
-    *(bool *)user |= x->op == IP_X_LOAD && x->source->kind != IP_STAGE_TABLE;
-}
-
-static void look_for_gather(ip_expr *x, void *user)
-{
-    enum { FEW_ELEMENTS = 4096 };
-    gather_check *c = user;
-    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || ip_dtype(x->source->dtype)->size_bytes != 4) return;
-    double n = 1;
-    for (int k = 0; k < 4; k++)
-        n *= (double)x->source->dims[k];
-    for (int k = 0; k < 4 && n > FEW_ELEMENTS && !c->found; k++)
-        ip_x_walk(c->ir, x->arg[k], find_load, &c->found);
-}
-
-static bool only_gathers(ip_emit *e, ip_expr *body)
-{
-    enum { LITTLE = 8 };
-    gather_check c = { e->ir, false };
-    if (ip_x_size(e->ir, body) <= LITTLE) ip_x_walk(e->ir, body, look_for_gather, &c);
-    return c.found;
-}
 
 /*
  * Note [Many channels]
@@ -322,11 +293,11 @@ static int grouped_pixels(const ip_emit *e, const ip_columns *c, int lanes)
 }
 
 /* Loops over blocks of pixels, groups of channels and the pixels of a block. */
-static void compute_groups(ip_emit *e, const ip_columns *c, const char *from, int pixels, int lanes)
+static void compute_groups(ip_emit *e, const ip_columns *c, int pixels, int lanes)
 {
     const int number = e->n_values++;
     const char *q = ip_text(e->ir, "q%d", number), *group = ip_text(e->ir, "group%d", number);
-    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, q, from, c->to);
+    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, q, c->from, c->to);
     ip_mark mark = ip_emit_enter(e, blocks);
     ip_stmt *groups = ip_s_add(e->ir, blocks, IP_S_FOR, group, "0", ip_text(e->ir, "%d", e->channels));
     ip_stmt *loop =
@@ -354,22 +325,21 @@ static void compute_groups(ip_emit *e, const ip_columns *c, const char *from, in
 static void compute_pixels(ip_emit *e, const ip_columns *c)
 {
     const ip_site site = ip_emit_site(e);
-    const char *from = ip_emit_spread_row(e, c);
     const bool has_loop = e->channels > IP_WRITTEN_CHANNELS;
     const int written = has_loop ? 1 : e->channels;
-    bool is_gather = only_gathers(e, c->body),
+    bool is_gather = ip_only_gathers(e->ir, c->body),
          vectorises = !is_gather && ip_x_size(e->ir, c->body) * written <= IP_VECTORISED_OPERATIONS;
     const int lanes = has_loop && vectorises ? ip_lanes_of_channels(e->channels, row_width(e, c)) : 1;
     const int grouped = grouped_pixels(e, c, lanes);
     if (grouped) {
-        compute_groups(e, c, from, grouped, lanes);
+        compute_groups(e, c, grouped, lanes);
         return;
     }
     if (vectorises && ip_gathers_words(&site, c->body)) e->gather = ip_ir_alloc(e->ir, 1, sizeof *e->gather);
     if (e->gather) e->gather->body = c->body;
     ip_stmt *loop = vectorises && !has_loop
-                        ? add_vectors(e, "x", from, c->to, row_width(e, c), has_gaps(e, c->body) ? 1 : 0)
-                        : ip_s_add(e->ir, e->block, IP_S_FOR, "x", from, c->to);
+                        ? add_vectors(e, "x", c->from, c->to, row_width(e, c), has_gaps(e, c->body) ? 1 : 0)
+                        : ip_s_add(e->ir, e->block, IP_S_FOR, "x", c->from, c->to);
     if (is_gather) loop->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, loop);
     e->coord[2] = "x";
@@ -491,7 +461,9 @@ void ip_emit_split_row(ip_emit *e, const ip_columns *c, const int beside[2], con
 
 static ip_calls *const calls[IP_N_IDIOMS] = {
 #define IDIOM(KIND, CALL, ...) [IP_IDIOM_##KIND] = CALL,
+#define PART(KIND, ...)
 #include "compile/idioms.def"
+#undef PART
 #undef IDIOM
 };
 
@@ -499,7 +471,6 @@ static ip_calls *const calls[IP_N_IDIOMS] = {
 static const char *call_idiom(ip_emit *e, const ip_match *match, const ip_columns *c)
 {
     if (!match || (match->idiom->wants_long_rows && e->is_short)) return c->from;
-    e->kernel->helpers |= 1u << match->idiom->file;
     return calls[match->idiom - ip_idioms](e, match, c);
 }
 

@@ -117,6 +117,7 @@ static void note_ways(const ip_segment *segment, ways *w)
     for (int k = 0; segment && segment->cut && k < 2; k++)
         note_ways(segment->parts[k], w);
     if (!segment || segment->cut) return;
+    w->idioms |= segment->calls;
     if (segment->match) w->idioms |= 1u << (segment->match->idiom - ip_idioms);
     if (ip_loop_says(segment->loop)) w->loop = ip_loop_says(segment->loop);
 }

@@ -89,3 +89,35 @@ bool ip_gathers_words(const ip_site *site, ip_expr *body)
     ip_x_walk(site->ir, body, look_for_gathered, &c);
     return c.found && !site->ir->failed;
 }
+
+/* ---- element by element: emit_row.c, Note [Gathers] -------------------------------------------------- */
+
+typedef struct element_check {
+    ip_ir *ir;
+    bool found;
+} element_check;
+
+static void find_load(ip_expr *x, void *user)
+{
+    *(bool *)user |= x->op == IP_X_LOAD && x->source->kind != IP_STAGE_TABLE;
+}
+
+static void look_for_gather(ip_expr *x, void *user)
+{
+    enum { FEW_ELEMENTS = 4096 };
+    element_check *c = user;
+    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || ip_dtype(x->source->dtype)->size_bytes != 4) return;
+    double n = 1;
+    for (int k = 0; k < 4; k++)
+        n *= (double)x->source->dims[k];
+    for (int k = 0; k < 4 && n > FEW_ELEMENTS && !c->found; k++)
+        ip_x_walk(c->ir, x->arg[k], find_load, &c->found);
+}
+
+bool ip_only_gathers(ip_ir *ir, ip_expr *body)
+{
+    enum { LITTLE = 8 };
+    element_check c = { ir, false };
+    if (ip_x_size(ir, body) <= LITTLE) ip_x_walk(ir, body, look_for_gather, &c);
+    return c.found;
+}

@@ -36,6 +36,11 @@ static int64_t step_of(const ip_site *site, const ip_expr *load, imgpar_dtype st
     return fits ? step : 0;
 }
 
+bool ip_takes_several(int channels, imgpar_dtype dtype, int by)
+{
+    return channels == 3 && dtype == IMGPAR_U8 && by <= 4 * channels;
+}
+
 bool ip_fits_pick(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
     const imgpar_dtype stored = p->stage->dtype;
@@ -44,6 +49,10 @@ bool ip_fits_pick(const ip_site *site, const ip_placed *p, ip_segment *segment)
         return false;
     segment->times = (int)step;
     segment->are_words = ip_site_calls_helpers(site) && are_words(pixel_bytes(site, stored), step);
+    if (segment->are_words)
+        segment->calls |= 1u << IP_IDIOM_PICK;
+    else if (ip_takes_several(site->channels, stored, segment->times * site->channels))
+        segment->calls |= 1u << IP_IDIOM_TAKE;
     return segment->are_words || site->channels == IP_LANES - 1 || site->channels == IP_LANES;
 }
 
@@ -66,5 +75,6 @@ bool ip_fits_repeat(const ip_site *site, const ip_placed *p, ip_segment *segment
         return false;
     segment->times = (int)ip_x_divisor(load->arg[2]);
     segment->are_words = are_words(pixel_bytes(site, stored), segment->times);
+    if (segment->are_words) segment->calls |= 1u << IP_IDIOM_REPEAT;
     return segment->are_words || site->channels == IP_LANES - 1 || site->channels == IP_LANES || site->channels == 1;
 }

@@ -106,6 +106,41 @@ static shared_values shared_of(const ip_site *site, ip_expr *inner)
     return s;
 }
 
+/* What is read around places, those that follow from arrays of shared rows and columns. */
+static bool is_shared(const ip_places *p, const ip_expr *x)
+{
+    for (int k = 0; k < p->n_shared; k++)
+        if (p->shared[k] == x) return x->dtype == IMGPAR_I32;
+    return false;
+}
+
+typedef struct fetches {
+    ip_ir *ir;
+    const ip_expr *of[IP_MOST_SHARED];
+    int n;
+} fetches;
+
+static bool note_fetched(ip_expr *x, void *user)
+{
+    fetches *f = user;
+    if (!ip_reads_far(f->ir, x)) return true;
+    for (int k = 0; k < f->n; k++)
+        if (f->of[k]->source == x->source && ip_without_number(f->of[k]->arg[1]) == ip_without_number(x->arg[1]) &&
+            ip_without_number(f->of[k]->arg[2]) == ip_without_number(x->arg[2]))
+            return false;
+    if (f->n < IP_MOST_SHARED) f->of[f->n++] = x;
+    return false;
+}
+
+static void find_fetched(ip_ir *ir, ip_places *p)
+{
+    fetches f = { .ir = ir };
+    ip_x_descend(ir, p->inner, note_fetched, &f);
+    for (int k = 0; k < f.n; k++)
+        if (is_shared(p, ip_without_number(f.of[k]->arg[1])) && is_shared(p, ip_without_number(f.of[k]->arg[2])))
+            p->fetched[p->n_fetched++] = f.of[k];
+}
+
 bool ip_fits_places(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
     ip_expr *body = segment->within;
@@ -125,6 +160,9 @@ bool ip_fits_places(const ip_site *site, const ip_placed *p, ip_segment *segment
     if (!places) return false;
     *places = (ip_places){ .inner = inner, .n_shared = s.n, .are_words = s.are_words };
     memcpy(places->shared, s.of, sizeof places->shared);
+    if (site->options->streams) find_fetched(site->ir, places);
+    if (places->n_fetched > 0) segment->calls |= 1u << IP_IDIOM_FETCH_PLACES;
+    if (places->are_words) segment->calls |= 1u << IP_IDIOM_GATHER;
     segment->places = places;
     return true;
 }

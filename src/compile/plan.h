@@ -72,6 +72,7 @@ typedef struct ip_segment {
     const struct ip_match *match;      /* the idiom that makes what it can of these; NULL: there is none */
     ip_row_loop loop;                  /* makes the rest of them */
     /* what that loop needs to know of `within` */
+    unsigned calls;                 /* bit n: it calls functions of number n in idioms.def */
     int times;                      /* picks: every so many-th pixel; repeats: so many times each */
     bool are_words;                 /* picks, repeats: pixels are moved as parts of words */
     ip_skip skip;                   /* skips: in which blocks there is little to compute */

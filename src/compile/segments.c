@@ -42,7 +42,9 @@ bool ip_fits_flat(const ip_site *site, const ip_placed *p, ip_segment *segment)
 
 bool ip_fits_pixels(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
-    (void)site, (void)p, (void)segment;
+    (void)p;
+    if (ip_gathers_words(site, segment->within) && !ip_only_gathers(site->ir, segment->within))
+        segment->calls |= 1u << IP_IDIOM_GATHER;
     return true;
 }
 
@@ -57,13 +59,16 @@ static const struct loop_kind {
 
 const char *ip_loop_says(ip_row_loop loop) { return loop_kinds[loop].says; }
 
-/* The first that fits. */
-static ip_row_loop choose_loop(const ip_site *site, const ip_placed *p, ip_segment *segment)
+/* The first that fits, and what it noted. */
+static void choose_loop(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
-    int kind = 0;
-    while (kind < IP_LOOP_PIXELS && !loop_kinds[kind].fits(site, p, segment))
-        kind++;
-    return (ip_row_loop)kind;
+    for (int kind = 0; kind < IP_N_LOOPS; kind++) {
+        ip_segment tried = *segment;
+        tried.loop = (ip_row_loop)kind;
+        if (!loop_kinds[kind].fits(site, p, &tried)) continue;
+        *segment = tried;
+        return;
+    }
 }
 
 /* The idiom that makes what it can of columns of that body; NULL: none does. */
@@ -71,7 +76,7 @@ static const ip_match *choose_idiom(const ip_site *site, const ip_stage *stage, 
 {
     ip_match found, *match;
     ip_expr *x = site->channels == 1 ? ip_of_channel(site, body, 0) : body;
-    if (!ip_site_calls_helpers(site) || !ip_idiom_find(site->ir, stage, x, &found)) return NULL;
+    if (!ip_site_calls_helpers(site) || !ip_idiom_find(site->ir, site->kernel, stage, x, &found)) return NULL;
     if (found.idiom->is_flat && !ip_may_be_flat(site, body)) return NULL;
     match = ip_ir_alloc(site->ir, 1, sizeof *match);
     if (match) *match = found;
@@ -90,7 +95,7 @@ static void choose_leaf(const ip_site *site, const ip_placed *p, ip_segment *seg
             ip_within_columns(site->ir, segment->body, p->beside_left, p->stage->dims[2] - 1 - p->beside_right);
     }
     segment->match = choose_idiom(&within, p->stage, segment->within);
-    segment->loop = choose_loop(&within, p, segment);
+    choose_loop(&within, p, segment);
 }
 
 /* Whether a body may be cut, after so many cuts. Each piece is compiled by itself, so large ones are not made several
@@ -154,6 +159,17 @@ static const ip_segment *choose_segment(const ip_site *site, const ip_placed *p,
     return leaf(site, p, body);
 }
 
+/* Files of shaders/ that are called for a row, a bit each. */
+static unsigned helpers_of(const ip_segment *segment)
+{
+    unsigned files = 0;
+    if (!segment) return 0;
+    if (segment->cut) return helpers_of(segment->parts[0]) | helpers_of(segment->parts[1]);
+    for (int k = 0; k < IP_N_IDIOMS; k++)
+        if (segment->calls >> k & 1) files |= 1u << ip_idioms[k].file;
+    return files | (segment->match ? 1u << segment->match->idiom->file : 0);
+}
+
 static bool has_loop(const ip_segment *segment, ip_row_loop loop)
 {
     if (!segment) return false;
@@ -188,6 +204,8 @@ imgpar_status ip_pass_segments(ip_plan *plan, const ip_compile_options *options,
         k->reads_places = false;
         for (int p = 0; p < k->n_placed; p++) {
             choose_rows(&site, &k->placed[p]);
+            for (int state = 0; state < IP_N_MASK_STATES; state++)
+                k->helpers |= helpers_of(k->placed[p].row_of[state]);
             k->reads_places |= has_loop(k->placed[p].row_of[IP_MASK_MIXED], IP_LOOP_PLACES);
         }
     }

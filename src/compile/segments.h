@@ -60,6 +60,9 @@ typedef struct ip_places {
     ip_expr *shared[IP_MOST_SHARED]; /* what the channels of a pixel share, above all places */
     int n_shared;
     bool are_words; /* pixels are made of words that are gathered, not of lanes */
+    /* what is read around places, each a row and a column, and will be farther down: Note [Places fetched] */
+    const ip_expr *fetched[IP_MOST_SHARED];
+    int n_fetched;
 } ip_places;
 /* Whether it is a load at a computed place. What a number is added to, or x itself. */
 bool ip_reads_far(ip_ir *ir, const ip_expr *x);
@@ -74,6 +77,10 @@ enum { IP_VECTORISED_OPERATIONS = 400 };
 enum { IP_GATHERED_WORD = 8 };
 bool ip_gathers_words(const ip_site *site, ip_expr *body);
 bool ip_is_gathered(const ip_site *site, ip_expr *body, const ip_expr *load);
+/* Whether it does little but read elements at places that it reads: emit_row.c, Note [Gathers]. */
+bool ip_only_gathers(ip_ir *ir, ip_expr *body);
+/* Whether helpers.cl has a function that takes several pixels at once, `by` elements apart. */
+bool ip_takes_several(int channels, imgpar_dtype dtype, int by);
 /* The columns beside each other that are read together with a load: its own and by `lo`..`hi` from another; and their
  * bytes. */
 typedef struct ip_beside {
