@@ -194,7 +194,8 @@ typedef struct ip_named {
     int n;
 } ip_named;
 /* Pixels p to p + n, at most `most`, as channels in lanes; what is named has been computed. */
-void ip_emit_lanes_block(ip_emit *e, const ip_columns *columns, int most, const ip_named *named);
+void ip_emit_lanes_block(ip_emit *e, const ip_columns *columns, const ip_places *places, int most,
+                         const ip_named *named);
 
 /* Pixels of a row that lie `by` elements apart, the first at `from`; n of them go to `to`, side by side. */
 typedef struct ip_taking {

@@ -180,7 +180,8 @@ static void make_block(ip_emit *e, const ip_columns *c, ip_expr *inner, const ip
     if (are_words)
         make_pixels(e, c, inner, named, true);
     else
-        ip_emit_lanes_block(e, &(ip_columns){ .stage = c->stage, .body = inner, .target = c->target }, BLOCK, named);
+        ip_emit_lanes_block(e, &(ip_columns){ .stage = c->stage, .body = inner, .target = c->target },
+                            c->segment->places, BLOCK, named);
     ip_emit_leave(e, of_inner);
 
     ip_mark of_edges = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, outside, NULL, NULL));

@@ -160,6 +160,8 @@ bool ip_fits_places(const ip_site *site, const ip_placed *p, ip_segment *segment
     if (!places) return false;
     *places = (ip_places){ .inner = inner, .n_shared = s.n, .are_words = s.are_words };
     memcpy(places->shared, s.of, sizeof places->shared);
+    if (!s.are_words) places->part = ip_lanes_part(site, inner);
+    places->in_pairs = places->part && ip_fits_pairs(site, places->part);
     if (site->options->streams) find_fetched(site->ir, places);
     if (places->n_fetched > 0) segment->calls |= 1u << IP_IDIOM_FETCH_PLACES;
     if (places->are_words) segment->calls |= 1u << IP_IDIOM_GATHER;

@@ -72,10 +72,12 @@ typedef struct ip_segment {
     const struct ip_match *match;      /* the idiom that makes what it can of these; NULL: there is none */
     ip_row_loop loop;                  /* makes the rest of them */
     /* what that loop needs to know of `within` */
-    unsigned calls;                 /* bit n: it calls functions of number n in idioms.def */
-    int times;                      /* picks: every so many-th pixel; repeats: so many times each */
-    bool are_words;                 /* picks, repeats: pixels are moved as parts of words */
-    ip_skip skip;                   /* skips: in which blocks there is little to compute */
+    unsigned calls; /* bit n: it calls functions of number n in idioms.def */
+    int times;      /* picks: every so many-th pixel; repeats: so many times each; lanes: the step, 0: there is none */
+    bool are_words; /* picks, repeats: pixels are moved as parts of words */
+    ip_expr *part;  /* lanes: what of it is computed as lanes, where there is no step */
+    bool in_pairs;  /* lanes: pixels of it may be made in pairs */
+    ip_skip skip;   /* skips: in which blocks there is little to compute */
     const struct ip_places *places; /* places: segments.h */
 } ip_segment;
 

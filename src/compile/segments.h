@@ -60,6 +60,8 @@ typedef struct ip_places {
     ip_expr *shared[IP_MOST_SHARED]; /* what the channels of a pixel share, above all places */
     int n_shared;
     bool are_words; /* pixels are made of words that are gathered, not of lanes */
+    ip_expr *part;  /* of inner, as of a segment that is made of lanes */
+    bool in_pairs;
     /* what is read around places, each a row and a column, and will be farther down: Note [Places fetched] */
     const ip_expr *fetched[IP_MOST_SHARED];
     int n_fetched;

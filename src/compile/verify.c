@@ -131,6 +131,7 @@ static void check_segment(checker *c, const ip_placed *p, const ip_segment *segm
     if (segment->loop == IP_LOOP_PLACES && !segment->places) complain(c, p->stage, "nothing tells its places");
     if ((segment->loop == IP_LOOP_PICKS || segment->loop == IP_LOOP_REPEATS) && segment->times < 2)
         complain(c, p->stage, "moves no pixels");
+    if (segment->loop == IP_LOOP_LANES && !segment->part) complain(c, p->stage, "has no lanes");
     if (segment->match && segment->match->stage != p->stage) complain(c, p->stage, "has another stage's idiom");
 }
 
