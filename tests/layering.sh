@@ -89,15 +89,16 @@ check_room 'png\.h|jpeglib\.h|jerror\.h|turbojpeg\.h|zlib\.h' src/io
 check_room 'sqlite3(ext)?\.h' sqlext
 
 # Functions that emit*.c define, and where other files, but for compile.c, which runs the pass, call one, comments aside.
-sed -n 's/^[a-z][a-z0-9_ *]*[ *]\(ip_[a-z0-9_]*\)(.*/\1/p' src/compile/emit*.c | grep -vx 'ip_emit_opaque' > "$list"
+sed -n 's/^[a-z][a-z0-9_ *]*[ *]\(ip_[a-z0-9_]*\)(.*/\1/p' src/compile/emit*.c > "$list"
 [ -s "$list" ] || fail 'no function is found in src/compile/emit*.c'
-for file in src/compile/*.c src/run/*.c; do
-    case $file in src/compile/emit* | src/compile/compile.c) ;; *) printf '%s\n' "$file" ;; esac
-done | while read -r file; do
-    sed 's|/\*.*\*/||; /^ *\/\*/,/\*\//d' "$file" | grep -owFf "$list" | sed "s|^|$file uses |"
-done | sort -u > "$list.used"
-while read -r line; do
-    fail "$line, which prints: src/compile/emit*.c"
+find src/compile src/run -name '*.c' ! -path 'src/compile/emit*' ! -path src/compile/compile.c -exec awk '
+    FILENAME == ARGV[1] { prints[$1]; next }
+    { gsub(/\/\*[^*]*\*\//, "") }
+    /\/\*/ { is_comment = 1 }
+    !is_comment { n = split($0, words, /[^a-z0-9_]+/); for (k = 1; k <= n; k++) if (words[k] in prints) print FILENAME, words[k] }
+    /\*\// { is_comment = 0 }' "$list" {} + | sort -u > "$list.used"
+while read -r file name; do
+    fail "$file uses $name, which prints: src/compile/emit*.c"
 done < "$list.used"
 
 words=" $(tr -s '[:space:]\\' ' ' < Makefile.am) "
