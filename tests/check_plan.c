@@ -129,6 +129,14 @@ START_TEST(rows_are_made_of_their_own_stage)
     segment.within = segment.body;
     segment.loop = IP_LOOP_RUNNING;
     expect(true, "no sums to carry along");
+    segment.loop = IP_LOOP_SKIPS;
+    expect(true, "nothing makes the blocks it skips");
+    segment.loop = IP_LOOP_PLACES;
+    expect(true, "nothing tells its places");
+    segment.loop = IP_LOOP_LANES;
+    expect(true, "has no lanes");
+    segment.loop = IP_LOOP_PICKS;
+    expect(true, "moves no pixels");
     segment.loop = IP_LOOP_PIXELS;
     segment.cut = ip_x_coord(plan->ir, 2, 64);
     expect(true, "more than one column");

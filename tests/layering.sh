@@ -9,7 +9,8 @@
 # 2. src/cli, sqlext and samples include imgpar.h and headers of their own folder only.
 # 3. Outer libraries have one room each: OpenCL and CLBlast in src/run (src/cl goes through its clcheck.h), image formats in src/io,
 #    SQLite in sqlext.
-# 4. Every C file stands in Makefile.am.
+# 4. In src/compile what decides uses nothing of what prints, which is defined in emit*.c.
+# 5. Every C file stands in Makefile.am.
 . "${srcdir:-.}/tests/common.sh"
 cd "$top_srcdir" || exit 99
 
@@ -67,7 +68,7 @@ check_room() {
 }
 
 list=$(mktemp) || exit 99
-trap 'rm -f "$list"' 0
+trap 'rm -f "$list" "$list.used"' 0
 
 allowed=
 for folder in $order; do
@@ -86,6 +87,19 @@ check_room 'clblast.*' src/run
 check_room 'ft2build.*' src/io
 check_room 'png\.h|jpeglib\.h|jerror\.h|turbojpeg\.h|zlib\.h' src/io
 check_room 'sqlite3(ext)?\.h' sqlext
+
+# Functions that emit*.c define, and where other files, but for compile.c, which runs the pass, call one, comments aside.
+sed -n 's/^[a-z][a-z0-9_ *]*[ *]\(ip_[a-z0-9_]*\)(.*/\1/p' src/compile/emit*.c > "$list"
+[ -s "$list" ] || fail 'no function is found in src/compile/emit*.c'
+find src/compile src/run -name '*.c' ! -path 'src/compile/emit*' ! -path src/compile/compile.c -exec awk '
+    FILENAME == ARGV[1] { prints[$1]; next }
+    { gsub(/\/\*[^*]*\*\//, "") }
+    /\/\*/ { is_comment = 1 }
+    !is_comment { n = split($0, words, /[^a-z0-9_]+/); for (k = 1; k <= n; k++) if (words[k] in prints) print FILENAME, words[k] }
+    /\*\// { is_comment = 0 }' "$list" {} + | sort -u > "$list.used"
+while read -r file name; do
+    fail "$file uses $name, which prints: src/compile/emit*.c"
+done < "$list.used"
 
 words=" $(tr -s '[:space:]\\' ' ' < Makefile.am) "
 for file in src/*/*.c sqlext/*.c samples/*.c tests/*.c tests/bench/*.c; do

@@ -33,12 +33,6 @@ static bool same_slot(const ip_slot *s, ip_slot_kind kind, int index, const ip_s
     return s->kind == kind && s->index == index && s->stage == stage && s->param == param;
 }
 
-bool ip_slot_is_wide(const ip_slot *s)
-{
-    return s->kind == IP_SLOT_START || s->kind == IP_SLOT_PLANE ||
-           (s->kind == IP_SLOT_PARAM && ip_dtype(s->param->dtype)->size_bytes == 8);
-}
-
 static int slot_cells(const ip_slot *s) { return ip_slot_is_wide(s) ? 2 : 1; }
 
 static int find_slot(ip_emit *e, ip_slot_kind kind, int index, const ip_stage *stage, const ip_expr *param)

@@ -10,10 +10,6 @@
 #include "compile/segments.h"
 #include "compile/stmt.h"
 
-/* Operations of a pixel up to which its loop is vectorised. Lanes that do not lie side by side are put together one by
- * one, and LLVM compares all of these with each other: a thousand operations take it 20 seconds. */
-enum { IP_VECTORISED_OPERATIONS = 400 };
-
 /* What the loop that is open gathers as words: emit_gather.c, Note [Gathered words]. */
 enum { IP_MOST_GATHERED = 256 };
 typedef struct ip_gathered_place {
@@ -157,11 +153,18 @@ int ip_emit_ring_bias(const ip_placed *placed);
 
 /* Splits columns: from *low to *high all that lie so far beside an element's own, left and right, are inside. */
 void ip_emit_split_row(ip_emit *e, const ip_columns *columns, const int beside[2], const char **low, const char **high);
-/* Windows in rows (emit_window.c). */
-void ip_emit_windows_row(ip_emit *e, const ip_columns *columns);
-/* All windows of the stage are running sums; row is the row's number, first that of the strip's first row. */
-void ip_emit_running_row(ip_emit *e, const ip_placed *placed, const ip_columns *columns, const char *row,
-                         const char *first);
+/* Loops of the kinds in loops.def. */
+typedef void ip_emits(ip_emit *e, const ip_columns *columns);
+#define LOOP(KIND, SAYS, FITS, EMIT) ip_emits EMIT;
+#include "compile/loops.def"
+#undef LOOP
+/* Calls of the idioms in idioms.def: print one; the first column that is left to be made. */
+typedef const char *ip_calls(ip_emit *e, const ip_match *match, const ip_columns *columns);
+#define IDIOM(KIND, CALL, ...) ip_calls CALL;
+#define PART(KIND, ...)
+#include "compile/idioms.def"
+#undef PART
+#undef IDIOM
 /* Name of the row that running sum k of a stage is kept in. */
 const char *ip_emit_sums(ip_emit *e, const ip_placed *placed, int k);
 
@@ -184,8 +187,6 @@ const char *ip_emit_lowest_row(ip_emit *e, const ip_placed *placed, const char *
 void ip_emit_pace(ip_emit *e, int pace);
 void ip_emit_declare_paces(ip_emit *e);
 
-/* Pixels made of others at computed columns (emit_lanes.c). */
-void ip_emit_lanes_row(ip_emit *e, const ip_columns *columns);
 /* Values of n expressions for each pixel of a block, which begins at p, as arrays. */
 typedef struct ip_named {
     ip_expr *const *of;
@@ -193,9 +194,8 @@ typedef struct ip_named {
     int n;
 } ip_named;
 /* Pixels p to p + n, at most `most`, as channels in lanes; what is named has been computed. */
-void ip_emit_lanes_block(ip_emit *e, const ip_columns *columns, int most, const ip_named *named);
-/* Pixels made of others at computed rows and columns (emit_places.c). */
-void ip_emit_places_row(ip_emit *e, const ip_columns *columns);
+void ip_emit_lanes_block(ip_emit *e, const ip_columns *columns, const ip_places *places, int most,
+                         const ip_named *named);
 
 /* Pixels of a row that lie `by` elements apart, the first at `from`; n of them go to `to`, side by side. */
 typedef struct ip_taking {
@@ -208,23 +208,12 @@ typedef struct ip_taking {
 const char *ip_emit_word_of(int64_t bytes);
 /* Takes pixels of three or four channels (emit_pick.c); n is above 0. */
 void ip_emit_take(ip_emit *e, const ip_taking *taking);
-/* Every n-th pixel of a row; pixels of one, each several times (emit_pick.c, emit_repeat.c). */
-void ip_emit_pick_row(ip_emit *e, const ip_columns *columns);
-void ip_emit_repeat_row(ip_emit *e, const ip_columns *columns);
 
 /* A row by the loop that needs nothing of a body, flat where it can be (emit_row.c). */
 void ip_emit_plain_row(ip_emit *e, const ip_columns *columns);
-/* Blocks that mostly need little (emit_skip.c, Note [Skipped blocks]). */
-void ip_emit_skip_row(ip_emit *e, const ip_columns *columns, const ip_skip *skip);
-/* What is looked up in a small table (emit_lookup.c). */
-void ip_emit_lookup_row(ip_emit *e, const ip_columns *columns);
 
 /* ip_site_calls_helpers() */
 bool ip_emit_calls_helpers(const ip_emit *e);
-
-/* A row of values that the channels of a pixel share (emit_spread.c, Note [Spread rows]): makes what it can; the
- * first column that is left. */
-const char *ip_emit_spread_row(ip_emit *e, const ip_columns *columns);
 
 const char *ip_emit_addend(ip_emit *e, ip_expr *x); /* start or offset of a linear form; "0" for NULL */
 

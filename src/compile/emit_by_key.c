@@ -10,12 +10,6 @@
 
 enum { PIXELS = 512, FEW_KEYS = 32 };
 
-int ip_by_key_pitch(const ip_stage *s)
-{
-    const bool in_vectors = s->reduce == IP_REDUCE_SUM && ip_dtype(s->acc_dtype)->is_float;
-    return in_vectors && s->over[3] == 3 ? 4 : (int)s->over[3];
-}
-
 /* What is joined: sums of integers wrap, as unsigned ones. */
 static const char *type_of(const ip_stage *s)
 {

@@ -27,7 +27,7 @@
 
 #include <math.h>
 
-enum { LANES = 16, BLOCK = 2048, BINS_KEPT = 1536, BINS_BETWEEN = 16 };
+enum { LANES = 16, BLOCK = 2048, BINS_KEPT = 1536 };
 
 static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
 
@@ -141,30 +141,6 @@ static void leave_element(ip_emit *e, const ip_channels *channels)
     if (!e->flat) ip_emit_leave_channels(e, channels);
     e->flat = NULL;
     e->coord[2] = NULL;
-}
-
-static int64_t rounded_bins(const ip_stage *histogram)
-{
-    int64_t bins = 256;
-    while (bins < histogram->dims[2])
-        bins *= 2;
-    return bins;
-}
-
-int ip_histogram_tables(const ip_kernel *kernel, const ip_stage *histogram)
-{
-    enum { MOST = 8, CACHE_BYTES = 16384 };
-    if (kernel->schedule == IP_SCHEDULE_TILES) return 1;
-    int64_t bytes = histogram->dims[1] * rounded_bins(histogram) * 4;
-    int tables = MOST;
-    while (tables > 1 && tables * bytes > CACHE_BYTES)
-        tables /= 2;
-    return tables;
-}
-
-int64_t ip_histogram_pitch(const ip_kernel *kernel, const ip_stage *histogram)
-{
-    return ip_histogram_tables(kernel, histogram) > 1 ? rounded_bins(histogram) + BINS_BETWEEN : histogram->dims[2];
 }
 
 /* The bins of a row's block as they are kept between the two loops of Note [Histograms]. */

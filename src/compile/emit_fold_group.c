@@ -21,14 +21,6 @@ static int group_items(const ip_emit *e) { return e->kernel->tiling.group_width 
 static void line(ip_emit *e, const char *text) { ip_s_add(e->ir, e->block, IP_S_STORE, text, NULL, NULL); }
 static void barrier(ip_emit *e) { ip_s_add(e->ir, e->block, IP_S_BARRIER, "LOCAL", NULL, NULL); }
 
-int64_t ip_histogram_cells(const ip_stage *histogram)
-{
-    int64_t cells = 4;
-    while (cells < histogram->dims[1] * histogram->dims[2])
-        cells *= 2;
-    return cells;
-}
-
 /* ---- before and within tiles ---------------------------------------------------------- */
 
 void ip_emit_group_fold_begin(ip_emit *e, const ip_placed *p)

@@ -304,14 +304,13 @@ static void make_pairs(ip_emit *e, ip_expr *x, const char *to, const char *trial
 }
 
 /* Pixels from d->from up to `to` become what x is of each of them. */
-static void lanes_loop(ip_emit *e, ip_expr *x, const char *to, const destination *d)
+static void lanes_loop(ip_emit *e, ip_expr *x, bool in_pairs, const char *to, const destination *d)
 {
     windows w = { .n = 0 };
     ip_x_walk(e->ir, x, note_window, &w);
     int n = w.n > 0 ? SIDE_BY_SIDE : 1;
     const char *pixels[SIDE_BY_SIDE] = { "x" }, *sums[IP_LANE_WINDOWS][SIDE_BY_SIDE];
-    const ip_site site = ip_emit_site(e);
-    const char *trials = ip_fits_pairs(&site, x) ? ip_text(e->ir, "trials%d", e->n_values++) : NULL;
+    const char *trials = in_pairs ? ip_text(e->ir, "trials%d", e->n_values++) : NULL;
     if (trials) ip_s_add(e->ir, e->block, IP_S_VAR, "int", trials, ip_text(e->ir, "%d", PAIRED_TRIALS));
     ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", d->from, to);
     loop->d = n > 1 ? ip_text(e->ir, "%d", n) : NULL;
@@ -369,30 +368,29 @@ static const char *block_of(ip_emit *e, const char *type, int elements)
 
 static void lanes_row(ip_emit *e, const ip_columns *c)
 {
-    const ip_site site = ip_emit_site(e);
-    ip_expr *part = ip_lanes_part(&site, c->body);
+    ip_expr *part = c->segment->part;
+    const bool in_pairs = c->segment->in_pairs;
     if (part == c->body && ip_placed_is_kept(ip_kernel_placed(e->kernel, c->stage))) {
         const char *to = ip_text(e->ir, "%s + %s * %d", c->target, c->from, e->channels);
-        lanes_loop(e, part, c->to, &(destination){ "__global ", to, c->from });
+        lanes_loop(e, part, in_pairs, c->to, &(destination){ "__global ", to, c->from });
         return;
     }
     ip_mark mark = enter_blocks(e, c->from, c->to);
     const char *made = block_of(e, ip_cl_type(part->dtype), BLOCK_PIXELS * e->channels);
-    lanes_loop(e, part, "p + n", &(destination){ "", made, "p" });
+    lanes_loop(e, part, in_pairs, "p + n", &(destination){ "", made, "p" });
     finish_block(e, c, part, made);
     ip_emit_leave(e, mark);
 }
 
-void ip_emit_lanes_block(ip_emit *e, const ip_columns *c, int most, const ip_named *named)
+void ip_emit_lanes_block(ip_emit *e, const ip_columns *c, const ip_places *places, int most, const ip_named *named)
 {
-    const ip_site site = ip_emit_site(e);
-    ip_expr *part = ip_lanes_part(&site, c->body);
+    ip_expr *part = places->part;
     const char *made = block_of(e, ip_cl_type(part->dtype), most * e->channels);
     ip_mark mark = { e->block, e->n_trail, e->n_rows };
     for (int k = 0; k < named->n; k++)
         ip_emit_name(e, named->of[k], ip_text(e->ir, "%s[x - p]", named->arrays[k]));
     e->lanes = part;
-    lanes_loop(e, part, "p + n", &(destination){ "", made, "p" });
+    lanes_loop(e, part, places->in_pairs, "p + n", &(destination){ "", made, "p" });
     e->lanes = NULL;
     ip_emit_leave(e, mark);
     finish_block(e, c, part, made);
@@ -440,10 +438,8 @@ static void stepped_row(ip_emit *e, const ip_columns *c, int64_t step)
 
 void ip_emit_lanes_row(ip_emit *e, const ip_columns *c)
 {
-    const ip_site site = ip_emit_site(e);
-    int64_t step = ip_even_step(&site, c->body);
-    if (step)
-        stepped_row(e, c, step);
+    if (c->segment->times)
+        stepped_row(e, c, c->segment->times);
     else
         lanes_row(e, c);
 }

@@ -20,18 +20,6 @@
 
 enum { BLOCK = 1024, LANES = 64, AT_ONCE = 8 };
 
-bool ip_fits_lookup(const ip_site *site, ip_expr *body, imgpar_dtype stored)
-{
-    if (body->op != IP_X_LOAD || body->source->kind == IP_STAGE_TABLE || body->border != IP_BORDER_NONE) return false;
-    const int64_t *dims = body->source->dims;
-    bool is_table = dims[0] * dims[1] * dims[3] == 1 && dims[2] <= UINT16_MAX + 1 && body->arg[2]->uses & IP_USES_X &&
-                    !(body->arg[0]->uses | body->arg[1]->uses | body->arg[3]->uses);
-    bool is_narrow = stored != IMGPAR_F16 && body->source->dtype == stored && ip_dtype(stored)->size_bytes <= 2;
-    ip_index index = ip_x_classify(body->arg[2]);
-    return is_table && is_narrow && index.kind == IP_INDEX_OTHER && site->channels <= IP_WRITTEN_CHANNELS &&
-           site->options->pragmas && !site->options->checks && site->kernel->schedule == IP_SCHEDULE_ROWS;
-}
-
 /* Elements k to k + n of a block that begins at element `first` of the row. */
 static void look_up(ip_emit *e, const ip_columns *c, const char *indices, const char *first, int n)
 {
@@ -49,9 +37,8 @@ static void look_up(ip_emit *e, const ip_columns *c, const char *indices, const 
 static const char *call_look_up(ip_emit *e, const ip_columns *c, const char *indices, const ip_stage *index,
                                 const char *first, const char *n)
 {
-    if (ip_dtype(c->stage->dtype)->size_bytes != 1 || !ip_emit_calls_helpers(e)) return "0";
+    if (!(c->segment->calls >> IP_IDIOM_LOOK_UP & 1)) return "0";
     const char *made = ip_text(e->ir, "made%d", e->n_values++);
-    e->kernel->helpers |= 1u << IP_HELPERS_LOOKUP;
     ip_s_add(e->ir, e->block, IP_S_LET, "int", made,
              ip_text(e->ir, "ip_look_up_%s((__global uchar *)(%s + %s), %s, %s, (__global const uchar *)%s, %s)",
                      ip_cl_type(index->dtype), c->target, first, indices, n, ip_emit_row_pointer(e, c->body),

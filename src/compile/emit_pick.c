@@ -12,7 +12,7 @@
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-enum { WORD_BYTES = 8, AT_ONCE = 4 };
+enum { AT_ONCE = 4 };
 
 /* ---- pixels of lanes -------------------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ static void take_lanes(ip_emit *e, const ip_taking *t, const char *from, const c
 /* Where helpers.cl has a function for such steps, which takes several pixels at once: how many it took. */
 static const char *taken_at_once(ip_emit *e, const ip_taking *t)
 {
-    if (t->dtype != IMGPAR_U8 || e->channels != 3 || t->by > 4 * e->channels) return "0";
+    if (!ip_takes_several(e->channels, t->dtype, t->by)) return "0";
     const char *row = t->is_global ? "_row" : "";
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "taken",
              ip_text(e->ir, "ip_take%s_%d(%s, %s, %s)", row, t->by, t->to, t->from, t->n));
@@ -61,13 +61,6 @@ static int64_t pixel_bytes(int channels, const ip_taking *t)
     return channels * (int64_t)ip_dtype(t->dtype)->size_bytes;
 }
 
-static bool are_words(const ip_site *site, const ip_taking *t)
-{
-    int64_t pixel = pixel_bytes(site->channels, t), step = t->by / site->channels;
-    return ip_site_calls_helpers(site) && (pixel == 1 || pixel == 2 || pixel == 4) && (step == 2 || step == 4) &&
-           pixel * step <= WORD_BYTES;
-}
-
 static void take_words(ip_emit *e, const ip_taking *t)
 {
     int64_t pixel = pixel_bytes(e->channels, t), word = pixel * t->by / e->channels;
@@ -85,41 +78,14 @@ static void take_words(ip_emit *e, const ip_taking *t)
 
 /* ---- rows --------------------------------------------------------------------------------------- */
 
-static bool is_own_pixel(const ip_site *site, const ip_expr *load)
-{
-    return ip_reads_own_channel(load, site->channels) && load->border == IP_BORDER_NONE;
-}
-
-/* What the body is made of, if that is every step-th pixel of a row and no more. */
-static bool taking_of(const ip_site *site, const ip_expr *load, imgpar_dtype stored, ip_taking *t)
-{
-    if (load->op != IP_X_LOAD || load->source->kind == IP_STAGE_TABLE || load->source->dtype != stored ||
-        stored == IMGPAR_F16)
-        return false;
-    int64_t step = ip_x_step(load->arg[2]);
-    bool fits =
-        step >= IP_LEAST_STEP && step <= IP_MOST_STEP && is_own_pixel(site, load) && ip_x_reads_uniform_row(load);
-    *t = (ip_taking){ .by = (int)step * site->channels, .dtype = stored, .is_global = true };
-    return fits && (are_words(site, t) || site->channels == IP_LANES - 1 || site->channels == IP_LANES);
-}
-
-bool ip_fits_pick(const ip_site *site, ip_expr *body, imgpar_dtype stored)
-{
-    ip_taking t;
-    return site->options->pragmas && !site->options->checks && site->kernel->schedule == IP_SCHEDULE_ROWS &&
-           taking_of(site, body, stored, &t);
-}
-
 void ip_emit_pick_row(ip_emit *e, const ip_columns *c)
 {
-    ip_taking t;
-    const ip_site site = ip_emit_site(e);
     const ip_stage *s = c->stage;
+    ip_taking t = { .by = c->segment->times * e->channels, .dtype = s->dtype, .is_global = true };
     const char *type = ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl),
                *const_type = ip_text(e->ir, "__global const %s *", ip_dtype(s->dtype)->cl);
     ip_mark mark =
         ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s < %s", c->from, c->to), NULL, NULL));
-    taking_of(&site, c->body, s->dtype, &t);
     e->coord[2] = c->from;
     const char *first = ip_text(e->ir, "%s + (long)(%s) * %d", ip_emit_row_pointer(e, c->body),
                                 ip_emit_value(e, c->body->arg[2]), e->channels);
@@ -130,7 +96,7 @@ void ip_emit_pick_row(ip_emit *e, const ip_columns *c)
     t.from = "first";
     t.to = "taker";
     t.n = "n";
-    if (are_words(&site, &t))
+    if (c->segment->are_words)
         take_words(e, &t);
     else
         ip_emit_take(e, &t);

@@ -23,122 +23,7 @@
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-enum { BLOCK = 64, MOST_SHARED = 24, MOST_OPERATIONS = 400 };
-
-/* ---- what is read without a border ----------------------------------------------------------------- */
-
-static bool is_far(ip_ir *ir, const ip_expr *x)
-{
-    return x->op == IP_X_LOAD && x->source->kind != IP_STAGE_TABLE &&
-           ((x->arg[1]->uses & IP_USES_X) || !ip_x_offset_from(ir, x->arg[2], 2));
-}
-
-static bool is_at_computed_place(ip_ir *ir, const ip_expr *x) { return is_far(ir, x) && x->border != IP_BORDER_NONE; }
-
-/* For ip_x_map_values(): what is read to tell a place keeps its border, since its own place is not tested. */
-static ip_expr *without_border(ip_ir *ir, ip_expr *x, void *user)
-{
-    (void)user;
-    return is_at_computed_place(ir, x) ? ip_x_load(ir, x->source, x->arg, IP_BORDER_NONE, NULL) : x;
-}
-
-/* The places, of loads of the body as it is. */
-typedef struct place_check {
-    const ip_site *site;
-    int n;
-    bool fits, reads_far, has_own_channel;
-} place_check;
-
-static bool check_place(ip_expr *x, void *user)
-{
-    place_check *c = user;
-    if (x->op != IP_X_LOAD || !is_at_computed_place(c->site->ir, x)) return true;
-    bool own_channel = ip_reads_own_index(x, 3, c->site->channels);
-    c->n++;
-    c->reads_far |= (x->arg[1]->uses & IP_USES_X) != 0;
-    /* what tells the places is computed before it is known that all are inside */
-    c->has_own_channel &= own_channel;
-    c->fits = c->fits && !ip_kernel_placed(c->site->kernel, x->source) && ip_x_is_uniform(x->arg[0]) &&
-              !((x->arg[1]->uses | x->arg[2]->uses) & IP_USES_C);
-    return false;
-}
-
-/* Expressions that channels share, of each of which there is an array. */
-typedef struct shared_values {
-    const ip_site *site;
-    ip_expr *of[MOST_SHARED];
-    int n;
-    bool fits;
-    bool are_words; /* pixels are made of words that are gathered, not of lanes */
-} shared_values;
-
-static void share(shared_values *s, ip_expr *x)
-{
-    if (!(x->uses & IP_USES_X) || x->n_args == 0) return;
-    for (int k = 0; k < s->n; k++)
-        if (s->of[k] == x) return;
-    if (s->n == MOST_SHARED || x->dtype == IMGPAR_BOOL || x->dtype == IMGPAR_F16)
-        s->fits = false;
-    else
-        s->of[s->n++] = x;
-}
-
-/* What a number is added to, or x itself. */
-static ip_expr *without_number(ip_expr *x) { return x->op == IP_X_ADD && x->arg[1]->op == IP_X_CONST ? x->arg[0] : x; }
-
-/* Whether x is made of pixels at computed places, of which the border has been left out. */
-static void find_place(ip_expr *x, void *user)
-{
-    *(bool *)user |= x->op == IP_X_LOAD && x->source->kind != IP_STAGE_TABLE && (x->arg[1]->uses & IP_USES_X);
-}
-
-static bool reads_places(ip_ir *ir, ip_expr *x)
-{
-    bool found = false;
-    ip_x_walk(ir, x, find_place, &found);
-    return found;
-}
-
-static bool note_shared(ip_expr *x, void *user)
-{
-    shared_values *s = user;
-    if (s->are_words && !reads_places(s->site->ir, x)) {
-        if (!(x->uses & IP_USES_C)) share(s, x);
-        return false;
-    }
-    if (!s->are_words && !(x->uses & IP_USES_C)) {
-        share(s, x);
-        return false;
-    }
-    if (x->op != IP_X_LOAD) return true;
-    share(s, without_number(x->arg[1]));
-    share(s, without_number(x->arg[2]));
-    return false;
-}
-
-/* Of what lanes are made of, borders left out. */
-static shared_values shared_of(const ip_site *site, ip_expr *inner)
-{
-    shared_values s = { .site = site, .fits = true, .are_words = ip_gathers_words(site, inner) };
-    ip_x_descend(site->ir, s.are_words ? inner : ip_lanes_part(site, inner), note_shared, &s);
-    return s;
-}
-
-bool ip_fits_places(const ip_site *site, ip_expr *body, imgpar_dtype stored)
-{
-    place_check c = { .site = site, .fits = site->kernel->schedule == IP_SCHEDULE_ROWS, .has_own_channel = true };
-    if (!c.fits || ip_x_has_window(site->ir, body) || ip_x_has_loop(site->ir, body) ||
-        ip_x_size(site->ir, body) > MOST_OPERATIONS)
-        return false;
-    ip_x_descend(site->ir, body, check_place, &c);
-    if (!c.fits || !c.reads_far) return false;
-    ip_expr *inner = ip_x_map_values(site->ir, body, without_border, NULL);
-    const shared_values s = shared_of(site, inner);
-    const bool are_lanes = c.has_own_channel && ip_are_lanes(site, inner, stored);
-    /* blocks that need no places at all are skipped, where pixels are not made of lanes */
-    const bool are_words = s.are_words && (are_lanes || !ip_find_skip(site, body).condition);
-    return (are_words || are_lanes) && s.fits && s.n > 0 && !site->ir->failed;
-}
+enum { BLOCK = 64 };
 
 /* ---- the loops --------------------------------------------------------------------------------------- */
 
@@ -153,7 +38,7 @@ typedef struct tested {
 
 typedef struct tests {
     ip_emit *e;
-    tested of[3 * MOST_SHARED];
+    tested of[3 * IP_MOST_SHARED];
     int n;
     bool fits;
 } tests;
@@ -161,7 +46,7 @@ typedef struct tests {
 static void note_index(tests *t, const ip_expr *load, int dim)
 {
     enum { MOST = sizeof t->of / sizeof *t->of };
-    ip_expr *index = load->arg[dim], *base = without_number(index);
+    ip_expr *index = load->arg[dim], *base = ip_without_number(index);
     const int64_t by = index == base ? 0 : index->arg[1]->i;
     for (int k = 0; k < t->n; k++) {
         tested *of = &t->of[k];
@@ -178,7 +63,7 @@ static void note_index(tests *t, const ip_expr *load, int dim)
 static bool note_indices(ip_expr *x, void *user)
 {
     tests *t = user;
-    if (!is_far(t->e->ir, x)) return true;
+    if (!ip_reads_far(t->e->ir, x)) return true;
     for (int dim = 0; dim < 3; dim++)
         if (dim != 0 || !ip_reads_own_index(x, 0, t->e->domain[0])) note_index(t, x, dim);
     return false;
@@ -218,54 +103,31 @@ static const char *end_tests(tests *t, bool are_words)
     return outside;
 }
 
-/* What is read around places, each a row and a column. */
-typedef struct fetches {
-    ip_emit *e;
-    const ip_expr *of[MOST_SHARED];
-    int n;
-} fetches;
-
-static bool note_fetched(ip_expr *x, void *user)
-{
-    fetches *f = user;
-    if (!is_far(f->e->ir, x)) return true;
-    for (int k = 0; k < f->n; k++)
-        if (f->of[k]->source == x->source && without_number(f->of[k]->arg[1]) == without_number(x->arg[1]) &&
-            without_number(f->of[k]->arg[2]) == without_number(x->arg[2]))
-            return false;
-    if (f->n < MOST_SHARED) f->of[f->n++] = x;
-    return false;
-}
-
 static const char *array_named(const ip_named *named, const ip_expr *x)
 {
     for (int k = 0; k < named->n; k++)
-        if (named->of[k] == x && x->dtype == IMGPAR_I32) return named->arrays[k];
+        if (named->of[k] == x) return named->arrays[k];
     return NULL;
 }
 
 /* What pixels below p to p + n will read: Note [Places fetched]. */
-static void fetch_places(ip_emit *e, ip_expr *inner, const ip_named *named, const char *outside)
+static void fetch_places(ip_emit *e, const ip_places *places, const ip_named *named, const char *outside)
 {
-    fetches f = { .e = e };
     if (!e->options->streams) return;
-    ip_x_descend(e->ir, inner, note_fetched, &f);
     const char *is_large = ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL);
     ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s != 0 & !%s", is_large, outside), NULL, NULL);
-    for (int k = 0; k < f.n; k++) {
-        const ip_stage *s = f.of[k]->source;
-        const char *rows = array_named(named, without_number(f.of[k]->arg[1])),
-                   *columns = array_named(named, without_number(f.of[k]->arg[2]));
-        if (!rows || !columns) continue;
-        const char *z = ip_x_is_coord(f.of[k]->arg[0], 0) ? "z" : "0";
+    for (int k = 0; k < places->n_fetched; k++) {
+        const ip_expr *load = places->fetched[k];
+        const ip_stage *s = load->source;
+        const char *z = ip_x_is_coord(load->arg[0], 0) ? "z" : "0";
         ip_s_add(e->ir, when, IP_S_STORE,
                  ip_text(e->ir, "ip_fetch_places((__global const uchar *)(%s), %s, %s, n, (long)%s, %d)",
-                         ip_emit_buffer_row(e, s, z, "0"), rows, columns,
+                         ip_emit_buffer_row(e, s, z, "0"), array_named(named, ip_without_number(load->arg[1])),
+                         array_named(named, ip_without_number(load->arg[2])),
                          ip_text_times(e->ir, ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
                                        (int)ip_dtype(s->dtype)->size_bytes),
                          ip_pixel_bytes(s)),
                  NULL, NULL);
-        e->kernel->helpers |= 1u << IP_HELPERS_PLACES;
     }
 }
 
@@ -318,7 +180,8 @@ static void make_block(ip_emit *e, const ip_columns *c, ip_expr *inner, const ip
     if (are_words)
         make_pixels(e, c, inner, named, true);
     else
-        ip_emit_lanes_block(e, &(ip_columns){ .stage = c->stage, .body = inner, .target = c->target }, BLOCK, named);
+        ip_emit_lanes_block(e, &(ip_columns){ .stage = c->stage, .body = inner, .target = c->target },
+                            c->segment->places, BLOCK, named);
     ip_emit_leave(e, of_inner);
 
     ip_mark of_edges = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, outside, NULL, NULL));
@@ -328,20 +191,18 @@ static void make_block(ip_emit *e, const ip_columns *c, ip_expr *inner, const ip
 
 void ip_emit_places_row(ip_emit *e, const ip_columns *c)
 {
-    const ip_site site = ip_emit_site(e);
-    ip_expr *inner = ip_x_map_values(e->ir, c->body, without_border, NULL);
-    const shared_values s = shared_of(&site, inner);
-    const char *arrays[MOST_SHARED];
+    const ip_places *places = c->segment->places;
+    const char *arrays[IP_MOST_SHARED];
     ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "p", c->from, c->to);
     blocks->d = ip_text(e->ir, "%d", BLOCK);
     blocks->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, blocks);
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "min(%s - p, %d)", c->to, BLOCK));
-    for (int k = 0; k < s.n; k++)
-        arrays[k] = array_of(e, s.of[k]);
-    const ip_named named = { s.of, arrays, s.n };
-    const char *outside = compute_shared(e, inner, &named, s.are_words);
-    fetch_places(e, inner, &named, outside);
-    make_block(e, c, inner, &named, s.are_words, outside);
+    for (int k = 0; k < places->n_shared; k++)
+        arrays[k] = array_of(e, places->shared[k]);
+    const ip_named named = { places->shared, arrays, places->n_shared };
+    const char *outside = compute_shared(e, places->inner, &named, places->are_words);
+    fetch_places(e, places, &named, outside);
+    make_block(e, c, places->inner, &named, places->are_words, outside);
     ip_emit_leave(e, mark);
 }

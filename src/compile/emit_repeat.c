@@ -19,85 +19,12 @@
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-enum { WORD_BYTES = 8 };
-
 typedef struct repeating {
-    const ip_expr *load[IP_FEW_TIMES]; /* of which each of the copies is one */
     int times;
     int64_t pixel; /* bytes */
     bool is_interleaved;
     const char *from[IP_FEW_TIMES], *to;
 } repeating;
-
-bool ip_repeats_pixels(const ip_expr *load, int64_t channels)
-{
-    int64_t times = ip_x_divisor(load->arg[2]);
-    return load->source->kind != IP_STAGE_TABLE && load->border == IP_BORDER_NONE &&
-           load->source->dtype != IMGPAR_F16 && times >= 2 && times <= IP_FEW_TIMES &&
-           ip_reads_own_channel(load, channels) && ip_x_reads_uniform_row(load);
-}
-
-/* n, where x is (column mod n == *k) and both stand in the text; 0: it is something else. */
-static int64_t phase_of(const ip_expr *x, int64_t *k)
-{
-    if (x->op != IP_X_EQ || x->arg[1]->op != IP_X_CONST || ip_dtype(x->arg[0]->dtype)->is_float) return 0;
-    const ip_expr *rest = x->arg[0];
-    while (rest->op == IP_X_CAST)
-        rest = rest->arg[0];
-    *k = x->arg[1]->i;
-    bool is_rest = rest->op == IP_X_MOD && ip_x_is_coord(rest->arg[0], 2) && rest->arg[1]->op == IP_X_CONST;
-    return is_rest ? rest->arg[1]->i : 0;
-}
-
-/* Sets load[] to what body chooses by the column's remainder. */
-static bool interleaved(int64_t channels, const ip_expr *body, repeating *r)
-{
-    int64_t k, n = body->op == IP_X_SELECT ? phase_of(body->arg[0], &k) : 0;
-    if (n < 2 || n > IP_FEW_TIMES) return false;
-    for (int phase = 0; phase < n; phase++) {
-        const ip_expr *x = body;
-        while (x->op == IP_X_SELECT && phase_of(x->arg[0], &k) == n)
-            x = phase == k ? x->arg[1] : x->arg[2];
-        if (x->op != IP_X_LOAD || x->source->dtype != body->dtype || !ip_repeats_pixels(x, channels)) return false;
-        if (ip_x_divisor(x->arg[2]) != n) return false;
-        r->load[phase] = x;
-    }
-    r->times = (int)n;
-    r->is_interleaved = true;
-    return true;
-}
-
-bool ip_interleaves_pixels(const ip_expr *body, int64_t channels)
-{
-    repeating r = { 0 };
-    return interleaved(channels, body, &r);
-}
-
-static bool are_words(const repeating *r)
-{
-    return !r->is_interleaved && (r->pixel == 1 || r->pixel == 2 || r->pixel == 4) &&
-           (r->times == 2 || r->times == 4) && r->pixel * r->times <= WORD_BYTES;
-}
-
-static bool repeating_of(int channels, const ip_expr *body, imgpar_dtype stored, repeating *r)
-{
-    *r = (repeating){ 0 };
-    if (body->dtype != stored || stored == IMGPAR_F16) return false;
-    if (!interleaved(channels, body, r)) {
-        if (body->op != IP_X_LOAD || body->source->dtype != stored || !ip_repeats_pixels(body, channels)) return false;
-        r->times = (int)ip_x_divisor(body->arg[2]);
-        for (int k = 0; k < r->times; k++)
-            r->load[k] = body;
-    }
-    r->pixel = channels * (int64_t)ip_dtype(stored)->size_bytes;
-    return are_words(r) || channels == IP_LANES - 1 || channels == IP_LANES || channels == 1;
-}
-
-bool ip_fits_repeat(const ip_site *site, ip_expr *body, imgpar_dtype stored)
-{
-    repeating r;
-    return ip_site_calls_helpers(site) && repeating_of(site->channels, body, stored, &r);
-}
 
 static void store(ip_emit *e, const char *to, const char *from)
 {
@@ -159,15 +86,17 @@ static void make_lanes(ip_emit *e, const repeating *r, const char *from, const c
 
 void ip_emit_repeat_row(ip_emit *e, const ip_columns *c)
 {
-    repeating r;
-    repeating_of(e->channels, c->body, c->stage->dtype, &r);
+    const ip_segment *segment = c->segment;
+    repeating r = { .times = segment->times,
+                    .pixel = e->channels * (int64_t)ip_dtype(c->stage->dtype)->size_bytes,
+                    .is_interleaved = segment->copies[0] != segment->copies[1],
+                    .to = c->target };
     for (int k = 0; k < r.times; k++)
-        r.from[k] = k > 0 && r.load[k] == r.load[0] ? r.from[0] : ip_emit_row_pointer(e, r.load[k]);
-    r.to = c->target;
+        r.from[k] = k > 0 && !r.is_interleaved ? r.from[0] : ip_emit_row_pointer(e, segment->copies[k]);
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "low", ip_text(e->ir, "(%s + %d) / %d", c->from, r.times - 1, r.times));
     ip_s_add(e->ir, e->block, IP_S_LET, "int", "high", ip_text(e->ir, "max(%s / %d, low)", c->to, r.times));
-    if (are_words(&r)) {
+    if (segment->are_words) {
         make_words(e, &r);
     } else if (e->channels == 1) {
         make_elements(e, &r);

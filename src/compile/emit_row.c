@@ -254,35 +254,6 @@ static void compute_flat(ip_emit *e, const ip_columns *c)
  * several such reads into that instruction. Not of other than four bytes, where that was slower, nor of tables that are
  * small enough for the first cache.
  */
-typedef struct gather_check {
-    ip_ir *ir;
-    bool found;
-} gather_check;
-
-static void find_load(ip_expr *x, void *user)
-{
-    *(bool *)user |= x->op == IP_X_LOAD && x->source->kind != IP_STAGE_TABLE;
-}
-
-static void look_for_gather(ip_expr *x, void *user)
-{
-    enum { FEW_ELEMENTS = 4096 };
-    gather_check *c = user;
-    if (x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || ip_dtype(x->source->dtype)->size_bytes != 4) return;
-    double n = 1;
-    for (int k = 0; k < 4; k++)
-        n *= (double)x->source->dims[k];
-    for (int k = 0; k < 4 && n > FEW_ELEMENTS && !c->found; k++)
-        ip_x_walk(c->ir, x->arg[k], find_load, &c->found);
-}
-
-static bool only_gathers(ip_emit *e, ip_expr *body)
-{
-    enum { LITTLE = 8 };
-    gather_check c = { e->ir, false };
-    if (ip_x_size(e->ir, body) <= LITTLE) ip_x_walk(e->ir, body, look_for_gather, &c);
-    return c.found;
-}
 
 /*
  * Note [Many channels]
@@ -322,11 +293,11 @@ static int grouped_pixels(const ip_emit *e, const ip_columns *c, int lanes)
 }
 
 /* Loops over blocks of pixels, groups of channels and the pixels of a block. */
-static void compute_groups(ip_emit *e, const ip_columns *c, const char *from, int pixels, int lanes)
+static void compute_groups(ip_emit *e, const ip_columns *c, int pixels, int lanes)
 {
     const int number = e->n_values++;
     const char *q = ip_text(e->ir, "q%d", number), *group = ip_text(e->ir, "group%d", number);
-    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, q, from, c->to);
+    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, q, c->from, c->to);
     ip_mark mark = ip_emit_enter(e, blocks);
     ip_stmt *groups = ip_s_add(e->ir, blocks, IP_S_FOR, group, "0", ip_text(e->ir, "%d", e->channels));
     ip_stmt *loop =
@@ -354,22 +325,21 @@ static void compute_groups(ip_emit *e, const ip_columns *c, const char *from, in
 static void compute_pixels(ip_emit *e, const ip_columns *c)
 {
     const ip_site site = ip_emit_site(e);
-    const char *from = ip_emit_spread_row(e, c);
     const bool has_loop = e->channels > IP_WRITTEN_CHANNELS;
     const int written = has_loop ? 1 : e->channels;
-    bool is_gather = only_gathers(e, c->body),
+    bool is_gather = ip_only_gathers(e->ir, c->body),
          vectorises = !is_gather && ip_x_size(e->ir, c->body) * written <= IP_VECTORISED_OPERATIONS;
     const int lanes = has_loop && vectorises ? ip_lanes_of_channels(e->channels, row_width(e, c)) : 1;
     const int grouped = grouped_pixels(e, c, lanes);
     if (grouped) {
-        compute_groups(e, c, from, grouped, lanes);
+        compute_groups(e, c, grouped, lanes);
         return;
     }
     if (vectorises && ip_gathers_words(&site, c->body)) e->gather = ip_ir_alloc(e->ir, 1, sizeof *e->gather);
     if (e->gather) e->gather->body = c->body;
     ip_stmt *loop = vectorises && !has_loop
-                        ? add_vectors(e, "x", from, c->to, row_width(e, c), has_gaps(e, c->body) ? 1 : 0)
-                        : ip_s_add(e->ir, e->block, IP_S_FOR, "x", from, c->to);
+                        ? add_vectors(e, "x", c->from, c->to, row_width(e, c), has_gaps(e, c->body) ? 1 : 0)
+                        : ip_s_add(e->ir, e->block, IP_S_FOR, "x", c->from, c->to);
     if (is_gather) loop->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, loop);
     e->coord[2] = "x";
@@ -411,9 +381,7 @@ static bool has_angle(const ip_emit *e, ip_expr *body)
     return !found_none;
 }
 
-typedef void row_loop(ip_emit *e, const ip_columns *c);
-
-static void compute_angles(ip_emit *e, const ip_columns *c, row_loop *compute)
+static void compute_angles(ip_emit *e, const ip_columns *c, ip_emits *compute)
 {
     if (!has_angle(e, c->body)) {
         compute(e, c);
@@ -429,13 +397,13 @@ static void compute_angles(ip_emit *e, const ip_columns *c, row_loop *compute)
     ip_emit_leave(e, mark);
 }
 
-static void make_flat(ip_emit *e, const ip_columns *c) { compute_angles(e, c, compute_flat); }
-static void make_pixels(ip_emit *e, const ip_columns *c) { compute_angles(e, c, compute_pixels); }
+void ip_emit_flat_row(ip_emit *e, const ip_columns *c) { compute_angles(e, c, compute_flat); }
+void ip_emit_pixels_row(ip_emit *e, const ip_columns *c) { compute_angles(e, c, compute_pixels); }
 
 void ip_emit_plain_row(ip_emit *e, const ip_columns *c)
 {
     const ip_site site = ip_emit_site(e);
-    (ip_is_flat(&site, c->body) ? make_flat : make_pixels)(e, c);
+    (ip_is_flat(&site, c->body) ? ip_emit_flat_row : ip_emit_pixels_row)(e, c);
 }
 
 /* Stores one element; of a selection, only what is selected is computed. */
@@ -491,24 +459,32 @@ void ip_emit_split_row(ip_emit *e, const ip_columns *c, const int beside[2], con
 
 /* ---- segments: segments.h ------------------------------------------------------------------------------ */
 
+static ip_calls *const calls[IP_N_IDIOMS] = {
+#define IDIOM(KIND, CALL, ...) [IP_IDIOM_##KIND] = CALL,
+#define PART(KIND, ...)
+#include "compile/idioms.def"
+#undef PART
+#undef IDIOM
+};
+
 /* Calls what makes columns quickly (idioms.h), if anything does; the first column that is left. */
 static const char *call_idiom(ip_emit *e, const ip_match *match, const ip_columns *c)
 {
     if (!match || (match->idiom->wants_long_rows && e->is_short)) return c->from;
-    e->kernel->helpers |= 1u << match->idiom->file;
-    return match->idiom->call(e, match, c);
+    return calls[match->idiom - ip_idioms](e, match, c);
 }
 
-static row_loop *const loops[IP_N_LOOPS] = {
-    [IP_LOOP_PIXELS] = make_pixels,         [IP_LOOP_FLAT] = make_flat,
-    [IP_LOOP_LANES] = ip_emit_lanes_row,    [IP_LOOP_WINDOWS] = ip_emit_windows_row,
-    [IP_LOOP_REPEATS] = ip_emit_repeat_row, [IP_LOOP_PICKS] = ip_emit_pick_row,
-    [IP_LOOP_LOOKUPS] = ip_emit_lookup_row, [IP_LOOP_PLACES] = ip_emit_places_row,
+static ip_emits *const loops[IP_N_LOOPS] = {
+#define LOOP(KIND, SAYS, FITS, EMIT) [IP_LOOP_##KIND] = EMIT,
+#include "compile/loops.def"
+#undef LOOP
 };
 
-static void emit_columns(ip_emit *e, const ip_placed *p, const ip_segment *segment, ip_columns c, const char *row,
-                         const char *first)
+static void emit_columns(ip_emit *e, const ip_segment *segment, ip_columns c)
 {
+    const ip_placed *p = c.placed;
+    c.segment = segment;
+    c.body = segment->body;
     ip_emit_row_pointers(e, segment->body);
     if (p->beside_left + p->beside_right > 0) {
         const char *low, *high;
@@ -520,22 +496,14 @@ static void emit_columns(ip_emit *e, const ip_placed *p, const ip_segment *segme
     }
     c.body = segment->within;
     c.from = call_idiom(e, segment->match, &c);
-    if (segment->loop == IP_LOOP_RUNNING)
-        ip_emit_running_row(e, p, &c, row, first);
-    else if (segment->skip.condition)
-        ip_emit_skip_row(e, &c, &segment->skip);
-    else
-        loops[segment->loop](e, &c);
+    loops[segment->loop](e, &c);
     e->is_within = false;
 }
 
-static void emit_segment(ip_emit *e, const ip_placed *p, const ip_segment *segment, const ip_columns *c,
-                         const char *row, const char *first)
+static void emit_segment(ip_emit *e, const ip_segment *segment, const ip_columns *c)
 {
     if (!segment->cut) {
-        ip_columns columns = *c;
-        columns.body = segment->body;
-        emit_columns(e, p, segment, columns, row, first);
+        emit_columns(e, segment, *c);
         return;
     }
     const char *split = ip_text(e->ir, "split%d", e->n_values++);
@@ -545,7 +513,7 @@ static void emit_segment(ip_emit *e, const ip_placed *p, const ip_segment *segme
         ip_columns part = *c;
         ip_mark mark = { e->block, e->n_trail, e->n_rows };
         *(k == 0 ? &part.to : &part.from) = split;
-        emit_segment(e, p, segment->parts[k], &part, row, first);
+        emit_segment(e, segment->parts[k], &part);
         ip_emit_leave(e, mark);
     }
 }
@@ -553,5 +521,8 @@ static void emit_segment(ip_emit *e, const ip_placed *p, const ip_segment *segme
 void ip_emit_row(ip_emit *e, const ip_placed *p, const ip_segment *segment, const char *xa, const char *xb,
                  const char *row, const char *first)
 {
-    emit_segment(e, p, segment, &(ip_columns){ .stage = p->stage, .target = "out", .from = xa, .to = xb }, row, first);
+    emit_segment(
+        e, segment,
+        &(ip_columns){
+            .stage = p->stage, .target = "out", .from = xa, .to = xb, .placed = p, .row = row, .first_row = first });
 }

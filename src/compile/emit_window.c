@@ -759,9 +759,10 @@ static void run_along(ip_emit *e, const ip_expr *w, const char *sums, const char
     }
 }
 
-void ip_emit_running_row(ip_emit *e, const ip_placed *p, const ip_columns *c, const char *row, const char *first)
+void ip_emit_running_row(ip_emit *e, const ip_columns *c)
 {
     const ip_site site = ip_emit_site(e);
+    const ip_placed *p = c->placed;
     const char *xa = c->from, *xb = c->to;
     bool flat = ip_is_flat(&site, c->body);
     line l = line_of(e, xa, xb, flat);
@@ -775,7 +776,7 @@ void ip_emit_running_row(ip_emit *e, const ip_placed *p, const ip_columns *c, co
             ip_emit_leave(e, block);
             continue;
         }
-        start_columns(e, w, sums, &l, row, first);
+        start_columns(e, w, sums, &l, c->row, c->first_row);
         enters[k] = at_tap(e, w, taps(w) - 1);
         leaves[k] = at_tap(e, w, -1);
         ip_emit_row_pointers(e, enters[k]);

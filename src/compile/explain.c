@@ -2,7 +2,7 @@
 /* A plan for people (text), for pictures (dot), for programs (json), and its OpenCL C (cl). */
 #include "base/alloc.h"
 #include "base/dtype.h"
-#include "compile/idioms.h"
+#include "compile/segments.h"
 #include "graph/array.h"
 #include "ir/opaque.h"
 
@@ -114,21 +114,12 @@ typedef struct ways {
 
 static void note_ways(const ip_segment *segment, ways *w)
 {
-    static const char *const names[IP_N_LOOPS] = {
-        [IP_LOOP_PICKS] = "moves of every n-th pixel",
-        [IP_LOOP_REPEATS] = "moves of repeated pixels",
-        [IP_LOOP_RUNNING] = "running sums",
-        [IP_LOOP_WINDOWS] = "windows of a block at a time",
-        [IP_LOOP_LANES] = "pixels at computed columns",
-        [IP_LOOP_PLACES] = "pixels at computed places",
-        [IP_LOOP_LOOKUPS] = "lookups of a block at a time",
-    };
     for (int k = 0; segment && segment->cut && k < 2; k++)
         note_ways(segment->parts[k], w);
     if (!segment || segment->cut) return;
+    w->idioms |= segment->calls;
     if (segment->match) w->idioms |= 1u << (segment->match->idiom - ip_idioms);
-    if (names[segment->loop]) w->loop = names[segment->loop];
-    if (segment->skip.condition) w->loop = "blocks that are skipped where nothing is found";
+    if (ip_loop_says(segment->loop)) w->loop = ip_loop_says(segment->loop);
 }
 
 static void text_ways(const ip_placed *p, ip_str *out)

@@ -220,33 +220,64 @@ static bool is_stretched(ip_ir *ir, ip_match *m)
            reads_same_row(a->load[0], b->load[0]) && grows_slowly(columns);
 }
 
+/* ---- spread rows: emit_spread.c, Note [Spread rows] ------------------------------------------------------- */
+
+/* The value that all channels have, or all but the last, which then is *last. */
+static ip_expr *shared_part(ip_expr *body, int64_t channels, ip_expr **last)
+{
+    *last = NULL;
+    if (body->op != IP_X_SELECT) return body;
+    const ip_expr *test = body->arg[0];
+    bool is_number = test->op == IP_X_EQ && ip_x_is_coord(test->arg[0], 3) && test->arg[1]->op == IP_X_CONST;
+    if (!is_number || test->arg[1]->i != channels - 1 || !ip_x_is_uniform(body->arg[1])) return NULL;
+    *last = body->arg[1];
+    return body->arg[2];
+}
+
+static bool has_function(imgpar_dtype dtype)
+{
+    return dtype == IMGPAR_BOOL || dtype == IMGPAR_U8 || dtype == IMGPAR_U16 || dtype == IMGPAR_I32 ||
+           dtype == IMGPAR_F32;
+}
+
+/* Whether load reads a row of that dtype that is kept, at the element's own place. */
+static bool reads_kept_row(const ip_kernel *kernel, const ip_expr *load, imgpar_dtype dtype)
+{
+    const ip_placed *placed = load->op == IP_X_LOAD ? ip_kernel_placed(kernel, load->source) : NULL;
+    return placed && placed->place == IP_PLACE_RING && load->source->dims[3] == 1 && load->source->dtype == dtype &&
+           load->dtype == dtype && ip_x_is_coord(load->arg[2], 2);
+}
+
+static bool is_spread(ip_ir *ir, ip_match *m)
+{
+    const ip_stage *s = m->stage;
+    (void)ir;
+    if ((s->dims[3] != 2 && s->dims[3] != 4) || !has_function(s->dtype)) return false;
+    m->value = shared_part(m->body, s->dims[3], &m->last);
+    return m->value && reads_kept_row(m->kernel, m->value, s->dtype);
+}
+
 /* ---- the table ---------------------------------------------------------------------------------------------- */
 
-/*
- * The first row that fits is taken, so the cheaper of two stands first. All want the rows schedule of a CPU whose
- * compiler knows the instructions (`streams` in ip_compile_options), and no checks; on other processors functions make
- * nothing. They write nothing behind what they make, and read nothing behind what the loop does but where it is said.
- */
 const ip_idiom ip_idioms[IP_N_IDIOMS] = {
-    { "products of pairs", "ip_weigh", IP_HELPERS_WEIGH, .is_flat = true, .stays_apart = true, .fits = is_weighed,
-      .call = ip_call_weigh },
-    { "a rounding product", "ip_mean", IP_HELPERS_WEIGH, .is_flat = true, .fits = is_mean, .call = ip_call_mean },
-    /* reads 16 bytes where the row has as many */
-    { "shuffles and products of pairs", "ip_stretch", IP_HELPERS_STRETCH, .stays_apart = true, .fits = is_stretched,
-      .call = ip_call_stretch },
-    /* reads two pixels behind the last one it makes where the row has them */
-    { "products of channels", "ip_mix_pixels", IP_HELPERS_COMMON, .wants_long_rows = true, .stays_apart = true,
-      .fits = is_mixed, .call = ip_call_mix },
+#define IDIOM(KIND, CALL, ...) [IP_IDIOM_##KIND] = { __VA_ARGS__ },
+#define PART(KIND, ...) [IP_IDIOM_##KIND] = { __VA_ARGS__ },
+#include "compile/idioms.def"
+#undef PART
+#undef IDIOM
 };
 
-bool ip_idiom_find(ip_ir *ir, const ip_stage *stage, ip_expr *body, ip_match *match)
+bool ip_idiom_find(ip_ir *ir, const ip_kernel *kernel, const ip_stage *stage, ip_expr *body, ip_match *match)
 {
     memset(match, 0, sizeof *match);
     match->stage = stage;
-    if (!ip_linear_of(ir, body, &match->form) || match->form.n_terms == 0) return false;
+    match->kernel = kernel;
+    match->body = body;
+    const bool is_form = ip_linear_of(ir, body, &match->form) && match->form.n_terms > 0;
     for (int k = 0; k < IP_N_IDIOMS; k++) {
         match->idiom = &ip_idioms[k];
-        if (ip_idioms[k].fits(ir, match)) return true;
+        const bool is_asked = match->idiom->is_any ? kernel != NULL : is_form;
+        if (is_asked && match->idiom->fits && match->idiom->fits(ir, match)) return true;
     }
     return false;
 }

@@ -79,7 +79,7 @@ static bool loses_idiom(const ip_inlining *in, const ip_expr *load)
     const ip_stage *p = load->source;
     ip_match match;
     return ip_walks_rows(in->options) && in->options->fuse && in->options->streams && in->of[p->id].n_loads > 1 &&
-           ip_idiom_find(in->ir, p, p->body, &match) && match.idiom->stays_apart;
+           ip_idiom_find(in->ir, NULL, p, p->body, &match) && match.idiom->stays_apart;
 }
 
 static bool check_gather(ip_expr *x, void *user)

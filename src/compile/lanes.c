@@ -191,8 +191,15 @@ bool ip_are_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored)
     return check_lanes(site, body, stored).fits;
 }
 
-bool ip_fits_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored)
+bool ip_fits_lanes(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
-    const lane_check c = check_lanes(site, body, stored);
-    return c.fits && (c.is_kept || ip_even_step(site, body));
+    const lane_check c = check_lanes(site, segment->within, p->stage->dtype);
+    const int64_t step = c.fits ? ip_even_step(site, segment->within) : 0;
+    if (step && ip_takes_several(site->channels, p->stage->dtype, (int)step * site->channels))
+        segment->calls |= 1u << IP_IDIOM_TAKE;
+    if (!c.fits || !(c.is_kept || step)) return false;
+    segment->times = (int)step;
+    segment->part = ip_lanes_part(site, segment->within);
+    segment->in_pairs = ip_fits_pairs(site, segment->part);
+    return true;
 }

@@ -45,19 +45,11 @@ typedef struct ip_pace {
     int lo, hi;
 } ip_pace;
 
-/* What makes columns of a row (segments.c): every n-th pixel of another row, pixels that are repeated, sums carried
- * along, windows folded for a block at a time, a flat loop over x and channels, channels as lanes, the same at
- * computed rows and columns, or pixel by pixel. */
+/* What makes columns of a row. */
 typedef enum ip_row_loop {
-    IP_LOOP_PICKS,
-    IP_LOOP_REPEATS,
-    IP_LOOP_RUNNING,
-    IP_LOOP_WINDOWS,
-    IP_LOOP_FLAT,
-    IP_LOOP_LANES,
-    IP_LOOP_PLACES,
-    IP_LOOP_LOOKUPS,
-    IP_LOOP_PIXELS,
+#define LOOP(KIND, SAYS, FITS, EMIT) IP_LOOP_##KIND,
+#include "compile/loops.def"
+#undef LOOP
     IP_N_LOOPS
 } ip_row_loop;
 
@@ -65,8 +57,8 @@ struct ip_match; /* idioms.h */
 
 /* What blocks of a row are looked through for: emit_skip.c, Note [Skipped blocks]. */
 typedef struct ip_skip {
-    ip_expr *condition; /* NULL: blocks are not looked through */
-    ip_expr *left;      /* an element where the condition holds, or does not, throughout its block */
+    ip_expr *condition;
+    ip_expr *left; /* an element where the condition holds, or does not, throughout its block */
     bool holds;
 } ip_skip;
 
@@ -79,7 +71,15 @@ typedef struct ip_segment {
     ip_expr *within;                   /* an element whose neighbours are inside: of columns between the ends */
     const struct ip_match *match;      /* the idiom that makes what it can of these; NULL: there is none */
     ip_row_loop loop;                  /* makes the rest of them */
-    ip_skip skip;                      /* in which blocks that loop has little to compute */
+    /* what that loop needs to know of `within` */
+    unsigned calls; /* bit n: it calls functions of number n in idioms.def */
+    int times;      /* picks: every so many-th pixel; repeats: so many times each; lanes: the step, 0: there is none */
+    const ip_expr *copies[IP_FEW_TIMES]; /* repeats: the pixels that these are; one and the same, or of several rows */
+    bool are_words;                      /* picks, repeats: pixels are moved as parts of words */
+    ip_expr *part;                       /* lanes: what of it is computed as lanes, where there is no step */
+    bool in_pairs;                       /* lanes: pixels of it may be made in pairs */
+    ip_skip skip;                        /* skips: in which blocks there is little to compute */
+    const struct ip_places *places;      /* places: segments.h */
 } ip_segment;
 
 /* What a row of a mask is: place_spread.c, Note [Masks]. */

@@ -22,25 +22,53 @@ ip_expr *ip_of_channel(const ip_site *site, ip_expr *x, int c)
 
 /* ---- what makes the columns of a segment -------------------------------------------------------- */
 
-static bool folds_windows(const ip_site *site, ip_expr *body, imgpar_dtype stored)
+bool ip_fits_running(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
-    bool may = ip_x_has_window(site->ir, body) && !ip_fits_lanes(site, body, stored);
+    return p->n_running > 0 && (site->channels == 1 || ip_is_flat(site, segment->within));
+}
+
+bool ip_fits_windows(const ip_site *site, const ip_placed *p, ip_segment *segment)
+{
+    ip_expr *body = segment->within;
+    bool may = ip_x_has_window(site->ir, body) && !ip_fits_lanes(site, p, segment);
     return may && (site->channels <= IP_WRITTEN_CHANNELS || ip_is_flat(site, body));
 }
 
-/* The first that fits. */
-static ip_row_loop choose_loop(const ip_site *site, const ip_placed *p, ip_expr *body)
+bool ip_fits_flat(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
-    imgpar_dtype stored = p->stage->dtype;
-    bool is_flat = ip_is_flat(site, body);
-    if (p->n_running > 0 && (site->channels == 1 || is_flat)) return IP_LOOP_RUNNING;
-    if (ip_fits_pick(site, body, stored)) return IP_LOOP_PICKS;
-    if (ip_fits_repeat(site, body, stored)) return IP_LOOP_REPEATS;
-    if (folds_windows(site, body, stored)) return IP_LOOP_WINDOWS;
-    if (ip_fits_lookup(site, body, stored)) return IP_LOOP_LOOKUPS;
-    if (is_flat) return IP_LOOP_FLAT;
-    if (ip_fits_lanes(site, body, stored)) return IP_LOOP_LANES;
-    return ip_fits_places(site, body, stored) ? IP_LOOP_PLACES : IP_LOOP_PIXELS;
+    (void)p;
+    return ip_is_flat(site, segment->within);
+}
+
+bool ip_fits_pixels(const ip_site *site, const ip_placed *p, ip_segment *segment)
+{
+    (void)p;
+    if (ip_gathers_words(site, segment->within) && !ip_only_gathers(site->ir, segment->within))
+        segment->calls |= 1u << IP_IDIOM_GATHER;
+    return true;
+}
+
+static const struct loop_kind {
+    const char *says;
+    ip_fits *fits;
+} loop_kinds[IP_N_LOOPS] = {
+#define LOOP(KIND, SAYS, FITS, EMIT) [IP_LOOP_##KIND] = { SAYS, FITS },
+#include "compile/loops.def"
+#undef LOOP
+};
+
+const char *ip_loop_says(ip_row_loop loop) { return loop_kinds[loop].says; }
+
+/* The first that fits, and what it noted. */
+static void choose_loop(const ip_site *site, const ip_placed *p, ip_segment *segment)
+{
+    for (int kind = 0; kind < IP_N_LOOPS; kind++) {
+        ip_segment tried = *segment;
+        tried.loop = (ip_row_loop)kind;
+        if (!loop_kinds[kind].fits(site, p, &tried)) continue;
+        *segment = tried;
+        return;
+    }
 }
 
 /* The idiom that makes what it can of columns of that body; NULL: none does. */
@@ -48,7 +76,7 @@ static const ip_match *choose_idiom(const ip_site *site, const ip_stage *stage, 
 {
     ip_match found, *match;
     ip_expr *x = site->channels == 1 ? ip_of_channel(site, body, 0) : body;
-    if (!ip_site_calls_helpers(site) || !ip_idiom_find(site->ir, stage, x, &found)) return NULL;
+    if (!ip_site_calls_helpers(site) || !ip_idiom_find(site->ir, site->kernel, stage, x, &found)) return NULL;
     if (found.idiom->is_flat && !ip_may_be_flat(site, body)) return NULL;
     match = ip_ir_alloc(site->ir, 1, sizeof *match);
     if (match) *match = found;
@@ -67,9 +95,7 @@ static void choose_leaf(const ip_site *site, const ip_placed *p, ip_segment *seg
             ip_within_columns(site->ir, segment->body, p->beside_left, p->stage->dims[2] - 1 - p->beside_right);
     }
     segment->match = choose_idiom(&within, p->stage, segment->within);
-    segment->loop = choose_loop(&within, p, segment->within);
-    if (segment->loop == IP_LOOP_FLAT || segment->loop == IP_LOOP_PIXELS)
-        segment->skip = ip_find_skip(&within, segment->within);
+    choose_loop(&within, p, segment);
 }
 
 /* Whether a body may be cut, after so many cuts. Each piece is compiled by itself, so large ones are not made several
@@ -133,6 +159,17 @@ static const ip_segment *choose_segment(const ip_site *site, const ip_placed *p,
     return leaf(site, p, body);
 }
 
+/* Files of shaders/ that are called for a row, a bit each. */
+static unsigned helpers_of(const ip_segment *segment)
+{
+    unsigned files = 0;
+    if (!segment) return 0;
+    if (segment->cut) return helpers_of(segment->parts[0]) | helpers_of(segment->parts[1]);
+    for (int k = 0; k < IP_N_IDIOMS; k++)
+        if (segment->calls >> k & 1) files |= 1u << ip_idioms[k].file;
+    return files | (segment->match ? 1u << segment->match->idiom->file : 0);
+}
+
 static bool has_loop(const ip_segment *segment, ip_row_loop loop)
 {
     if (!segment) return false;
@@ -152,7 +189,7 @@ static void choose_rows(const ip_site *kernel, ip_placed *p)
             choose_segment(&site, p, ip_masked_body(ir, p->stage->body, p->mask, state == IP_MASK_SET), 0);
     p->row_of[IP_MASK_MIXED] = choose_segment(&site, p, p->stage->body, 0);
     const ip_segment *row = p->row_of[IP_MASK_MIXED];
-    bool is_plain = row && !row->cut && !row->match && row->loop == IP_LOOP_FLAT && !row->skip.condition;
+    bool is_plain = row && !row->cut && !row->match && row->loop == IP_LOOP_FLAT;
     if (!is_plain || p->beside_left + p->beside_right > 0 || kernel->options->checks) p->together = 0;
 }
 
@@ -167,6 +204,8 @@ imgpar_status ip_pass_segments(ip_plan *plan, const ip_compile_options *options,
         k->reads_places = false;
         for (int p = 0; p < k->n_placed; p++) {
             choose_rows(&site, &k->placed[p]);
+            for (int state = 0; state < IP_N_MASK_STATES; state++)
+                k->helpers |= helpers_of(k->placed[p].row_of[state]);
             k->reads_places |= has_loop(k->placed[p].row_of[IP_MASK_MIXED], IP_LOOP_PLACES);
         }
     }

@@ -2,7 +2,8 @@
 /*
  * How the rows of a stage are made, decided before text is printed: a row is one segment, or split into segments at
  * columns that arguments tell (pieces.c), each with its body, the loop that makes it and, before that, the idiom that
- * makes what it can. segments.c chooses, emit_row.c prints; what both must know of a body is asked here.
+ * makes what it can. Kinds of loops are rows of loops.def. segments.c chooses, emit_row.c prints; what both must know
+ * of a body is asked here.
  */
 #ifndef IP_COMPILE_SEGMENTS_H
 #define IP_COMPILE_SEGMENTS_H
@@ -42,24 +43,56 @@ ip_expr *ip_of_channel(const ip_site *site, ip_expr *body, int c);
 /* The lanes of a vector that is a pixel; the windows, at most, of a body that is made of lanes. */
 enum { IP_LANES = 4, IP_PAIRED = 4 /* pixels: two pairs */, IP_LANE_WINDOWS = 2 };
 
-/* Whether a body is every n-th pixel of a row and nothing else (emit_pick.c, Note [Picks]). */
-bool ip_fits_pick(const ip_site *site, ip_expr *body, imgpar_dtype stored);
-/* Whether it is pixels of a row, each several times, and nothing else (emit_repeat.c, Note [Copies side by side]). */
-bool ip_fits_repeat(const ip_site *site, ip_expr *body, imgpar_dtype stored);
-/* Whether it is an element of a small table of bytes or shorts (emit_lookup.c, Note [Lookups in blocks]). */
-bool ip_fits_lookup(const ip_site *site, ip_expr *body, imgpar_dtype stored);
-/* The condition by which blocks of elements are skipped, if there is one that pays (emit_skip.c, Note [Skipped
- * blocks]). */
+/* Whether a kind of loop (loops.def) can make segment->within of a stage; notes in the segment what the loop needs to
+ * know of it. */
+typedef bool ip_fits(const ip_site *site, const ip_placed *placed, ip_segment *segment);
+#define LOOP(KIND, SAYS, FITS, EMIT) ip_fits FITS;
+#include "compile/loops.def"
+#undef LOOP
+/* What --explain says of a kind; NULL: nothing. */
+const char *ip_loop_says(ip_row_loop loop);
+/* The condition by which blocks of elements are skipped, if there is one that pays; else none. */
 ip_skip ip_find_skip(const ip_site *site, ip_expr *body);
-/* Whether it is made of pixels at computed columns, whose channels are lanes (lanes.c). */
-bool ip_fits_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored);
-/* The same of rows that are not kept, too: their loads may not read behind a pixel. */
+/* Of pixels at computed places (emit_places.c, Note [Pixels at computed places]). */
+enum { IP_MOST_SHARED = 24 };
+typedef struct ip_places {
+    ip_expr *inner;                  /* an element, where all that it reads at computed places is inside */
+    ip_expr *shared[IP_MOST_SHARED]; /* what the channels of a pixel share, above all places */
+    int n_shared;
+    bool are_words; /* pixels are made of words that are gathered, not of lanes */
+    ip_expr *part;  /* of inner, as of a segment that is made of lanes */
+    bool in_pairs;
+    /* what is read around places, each a row and a column, and will be farther down: Note [Places fetched] */
+    const ip_expr *fetched[IP_MOST_SHARED];
+    int n_fetched;
+} ip_places;
+/* Whether it is a load at a computed place. What a number is added to, or x itself. */
+bool ip_reads_far(ip_ir *ir, const ip_expr *x);
+ip_expr *ip_without_number(ip_expr *x);
+/* Whether lanes fit, of rows that are not kept, too: their loads may not read behind a pixel. */
 bool ip_are_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored);
-/* Whether it is made of pixels at computed rows and columns, within a border (emit_places.c, Note [Pixels at computed
- * places]). */
-bool ip_fits_places(const ip_site *site, ip_expr *body, imgpar_dtype stored);
-/* Whether a loop over its pixels reads parts of words that it gathers (emit_gather.c, Note [Gathered words]). */
+/* Operations of a pixel up to which its loop is vectorised. Lanes that do not lie side by side are put together one by
+ * one, and LLVM compares all of these with each other: a thousand operations take it 20 seconds. */
+enum { IP_VECTORISED_OPERATIONS = 400 };
+/* Whether a loop over its pixels reads parts of words that it gathers (emit_gather.c, Note [Gathered words]); whether a
+ * load of that body may be such a part. A word has so many bytes, or half of them. */
+enum { IP_GATHERED_WORD = 8 };
 bool ip_gathers_words(const ip_site *site, ip_expr *body);
+bool ip_is_gathered(const ip_site *site, ip_expr *body, const ip_expr *load);
+/* Whether it does little but read elements at places that it reads: emit_row.c, Note [Gathers]. */
+bool ip_only_gathers(ip_ir *ir, ip_expr *body);
+/* Whether helpers.cl has a function that takes several pixels at once, `by` elements apart. */
+bool ip_takes_several(int channels, imgpar_dtype dtype, int by);
+/* The columns beside each other that are read together with a load: its own and by `lo`..`hi` from another; and their
+ * bytes. */
+typedef struct ip_beside {
+    const ip_expr *load, *column;
+    int64_t lo, hi;
+} ip_beside;
+ip_beside ip_read_beside(ip_ir *ir, ip_expr *body, const ip_expr *load);
+int ip_beside_bytes(const ip_beside *beside);
+/* The column of a load as another and a number. One that a border moves stands for itself. */
+ip_expr *ip_gathered_column(const ip_expr *load, int64_t *by);
 /* Columns that words have which hold so many pixels side by side: at least as many. */
 int64_t ip_gathered_columns(const ip_stage *source, int64_t pixels);
 /* Whether the channel's number alone tells it: lane by lane, it is written out. */

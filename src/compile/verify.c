@@ -128,7 +128,12 @@ static void check_segment(checker *c, const ip_placed *p, const ip_segment *segm
     }
     if (!segment->body || !segment->within) complain(c, p->stage, "a segment has no body");
     if (segment->loop == IP_LOOP_RUNNING && p->n_running == 0) complain(c, p->stage, "has no sums to carry along");
-    if (segment->skip.condition && !segment->skip.left) complain(c, p->stage, "nothing makes the blocks it skips");
+    if (segment->loop == IP_LOOP_SKIPS && (!segment->skip.condition || !segment->skip.left))
+        complain(c, p->stage, "nothing makes the blocks it skips");
+    if (segment->loop == IP_LOOP_PLACES && !segment->places) complain(c, p->stage, "nothing tells its places");
+    if ((segment->loop == IP_LOOP_PICKS || segment->loop == IP_LOOP_REPEATS) && segment->times < 2)
+        complain(c, p->stage, "moves no pixels");
+    if (segment->loop == IP_LOOP_LANES && !segment->part) complain(c, p->stage, "has no lanes");
     if (segment->match && segment->match->stage != p->stage) complain(c, p->stage, "has another stage's idiom");
 }
 

@@ -44,7 +44,7 @@ imgpar_status ip_infer_indexin(imgpar_array *node, ip_error *err)
                        "indexin: a is %s, keys are %s; no integer holds both: cast one to the other", ip_dtype(a)->name,
                        ip_dtype(keys)->name);
     if (n > INT32_MAX) return ip_fail(err, IMGPAR_E_LIMIT, "indexin: more than 2147483647 keys");
-    if (ip_has_key_table(n) && ip_type_count(&node->inputs[0]->type) > INT32_MAX)
+    if (has_key_table(n) && ip_type_count(&node->inputs[0]->type) > INT32_MAX)
         return ip_fail(err, IMGPAR_E_LIMIT, "indexin: more than 2147483647 elements, and more than %d keys", FEW_KEYS);
     node->type.dtype = IMGPAR_I32;
     node->type.space = IMGPAR_SPACE_DATA;

@@ -147,7 +147,7 @@ ip_expr *ip_resampling_first(ip_lower *l, const ip_resampling *r, ip_expr *i)
 }
 
 /* Whether the weights of a tap stand together, those of neighbouring outputs side by side: floats are weighed in
- * vectors of outputs. Whole weights of an output are multiplied at once (compile/idioms.c). */
+ * vectors of outputs. Whole weights of an output are multiplied at once (compile/idioms.def). */
 static bool is_by_tap(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
 
 static ip_stage *weight_table(ip_lower *l, const ip_resampling *r, imgpar_dtype dtype)

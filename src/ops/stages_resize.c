@@ -5,7 +5,7 @@
  * Note [Growing bytes]
  * Bytes of which neither side gets smaller are made of two inputs a side. Weights are multiples of 2^-14, sums exact in
  * 32 bits, between the passes values are kept in 16 bits, as multiples of 2^-7 of a level: processors multiply two such
- * numbers and add the products at once (compile/idioms.c).
+ * numbers and add the products at once (compile/idioms.def).
  */
 #include "ops/coverage.h"
 #include "ops/infer.h"
