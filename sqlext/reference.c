@@ -91,6 +91,10 @@ static const ip_sql_entry entries[] = {
       "SELECT img_format(img_stack_min(img)) FROM photos" },
     { "aggregate", "img_stack_max", "img", "maximum of the pixels",
       "SELECT img_format(img_stack_max(img)) FROM photos" },
+    { "aggregate", "img_stack", "img",
+      "images of one size one behind another, in the order of the rows, for what takes a stack: exposure_fusion(), "
+      "focus_stack(), hdr_merge(); they are all in memory at once",
+      "SELECT img_format(focus_stack(img_stack(img))) FROM photos" },
     { "aggregate", "montage", "img [, columns [, width [, height [, gap [, background]]]]]",
       "a contact sheet; options by position or as 'columns=4, width=160, height=160, gap=8, background=255'",
       "SELECT img_width(montage(img, 'columns=2, width=40')) FROM photos" },

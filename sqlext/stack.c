@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Aggregates over the pixels of many images of one size: img_stack_mean, img_stack_min, img_stack_max.
+ * Aggregates over the pixels of many images of one size: img_stack_mean, img_stack_min, img_stack_max; and img_stack,
+ * which puts them one behind another, [n, height, width, channels], for the operations that take a stack.
  *
  *     SELECT img_stack_mean(img) FROM photos GROUP BY camera;      -- noise goes, what moves becomes faint
  *     SELECT writefile('sky.png', png(img_stack_max(lazy(img)))) FROM nights;
+ *     SELECT exposure_fusion(img_stack(img)) FROM photos GROUP BY scene;
  *
  * R1. All images have the size, channels and dtype of the first one. NULLs are skipped; no image gives NULL.
  * R2. The mean of integers is exact: the sum in i64, divided, to nearest, ties to even. Floats are summed in f64 (f32
  *     where the device has none), in order.
- * R3. A few images are held at a time, whatever their number.
+ * R3. A few images are held at a time, whatever their number, but for img_stack, whose result has them all: in the
+ *     order of the rows.
  * R4. With any deferred image the result is deferred; it is computed all the same, since a recipe of all the sources
  *     would be as large as they are.
  */
@@ -18,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef enum stack_kind { STACK_MEAN, STACK_MIN, STACK_MAX, N_STACKS } stack_kind;
+typedef enum stack_kind { STACK_MEAN, STACK_MIN, STACK_MAX, STACK_ALL, N_STACKS } stack_kind;
 
 enum { HELD_MAX = 8 }; /* with the accumulator, the nine arrays that a text can name */
 
@@ -47,6 +50,25 @@ static const char *sum_dtype(const stack *s, imgpar_context *context)
     return device && !device->has_f64 ? "f32" : "f64";
 }
 
+/* "concatenate($1, expand_dims($2), ...)"; one alone is no concatenation. */
+static char *stack_text(const stack *s, int n)
+{
+    sqlite3_str *text = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(text, n > 1 ? "concatenate(" : "");
+    for (int k = 1; k <= n; k++) {
+        if (k > 1) sqlite3_str_appendall(text, ", ");
+        if (k == 1 && s->so_far)
+            sqlite3_str_appendall(text, "$1");
+        else if (s->first.rank == 3)
+            sqlite3_str_appendf(text, "expand_dims($%d)", k);
+        else
+            sqlite3_str_appendf(text, "reshape($%d, [1, %lld, %lld, %lld])", k, (long long)s->first.height,
+                                (long long)s->first.width, (long long)s->first.channels);
+    }
+    sqlite3_str_appendall(text, n > 1 ? ")" : "");
+    return sqlite3_str_finish(text);
+}
+
 /* "$1 + cast($2, i64) + ..." or "maximum(maximum($1, $2), $3)". NULL without memory. */
 static char *fold_text(const stack *s, stack_kind kind, int n, const char *dtype)
 {
@@ -72,7 +94,7 @@ static int fold(ip_sql_call *call, stack *s, stack_kind kind, imgpar_context *co
     if (s->so_far) inputs[n++] = s->so_far;
     for (int k = 0; k < s->n_held; k++)
         inputs[n++] = s->held[k];
-    char *text = fold_text(s, kind, n, sum_dtype(s, context));
+    char *text = kind == STACK_ALL ? stack_text(s, n) : fold_text(s, kind, n, sum_dtype(s, context));
     if (!text) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     imgpar_array *a = imgpar_apply_safe(context, text, inputs, (size_t)n);
     sqlite3_free(text);
@@ -90,6 +112,8 @@ static int hold(ip_sql_call *call, stack *s, stack_kind kind, const ip_sql_input
     imgpar_info info = { .struct_size = sizeof info };
     if (imgpar_array_info(in->arrays[0], &info)) return ip_sql_call_fail_array(call, in->arrays[0]);
     if (!s->started) s->first = info;
+    if (kind == STACK_ALL && info.rank > 3)
+        return ip_sql_call_fail(call, SQLITE_ERROR, "an array of %d axes is no image", info.rank);
     s->started = true;
     s->n++;
     if (info.dtype != s->first.dtype || info.rank != s->first.rank ||
@@ -163,7 +187,7 @@ static void stack_final(sqlite3_context *ctx)
 
 int ip_sql_add_stacks(const ip_sql_setup *setup)
 {
-    static const char *const names[N_STACKS] = { "img_stack_mean", "img_stack_min", "img_stack_max" };
+    static const char *const names[N_STACKS] = { "img_stack_mean", "img_stack_min", "img_stack_max", "img_stack" };
     int rc = SQLITE_OK;
     for (int k = 0; k < N_STACKS && !rc; k++)
         rc = ip_sql_add_aggregate(setup, names[k], 1, stack_step, stack_final, k);

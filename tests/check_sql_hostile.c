@@ -134,6 +134,7 @@ static const char *const consumers[] = {
     "SELECT count(*) FROM img_explain(?1)",
     "SELECT length(montage(?1, 2, 8))",
     "SELECT length(img_stack_mean(?1))",
+    "SELECT length(img_stack(?1))",
     "SELECT length(blend(?1, ?1, 0.5))",
     "SELECT length(apply('$1', ?1))",
     "SELECT length(img_develop(?1))",

@@ -92,7 +92,8 @@ static const struct {
       " sum prod bits_and bits_or bits_xor argmin argmax variance norm dot histogram weighted_histogram count_nonzero"
       " count_unique unique_counts unique_inverse indexin lookup_by find argsort argtopk lexsort searchsorted cumsum "
       "cumprod scan matmul matprod matinv"
-      " scatter_add rgb_to_hsv rgb_to_lab rgb_to_xyz rgb_to_oklab rgb_to_hsl lab_to_lch delta_e shi_tomasi mse mae "
+      " scatter_add rgb_to_hsv rgb_to_lab rgb_to_xyz rgb_to_oklab rgb_to_hsl rgb_to_cmyk lab_to_lch delta_e shi_tomasi "
+      "mse mae "
       "sign hypot psnr ssim diff gradient softmax integral outer trace entropy skewness kurtosis correlation "
       "sharpness sigmoid softplus sinc radians degrees logsumexp trapezoid unit standardize kron cov cdist "
       "rms nansum nanmean rmse cosine_similarity iou dice centroid colorfulness noise_level rgb_to_yuv rgb_to_yiq "
@@ -106,7 +107,8 @@ static const struct {
       "find_trim hough_circles hull_points find_contours moments hu_moments estimate_affine estimate_similarity "
       "estimate_homography "
       "transform_points " },
-    { 1, " all any hsv_to_rgb lab_to_rgb set_white rgb_to_linear linear_to_rgb xyz_to_rgb oklab_to_rgb hsl_to_rgb"
+    { 1, " all any hsv_to_rgb lab_to_rgb set_white rgb_to_linear linear_to_rgb xyz_to_rgb oklab_to_rgb hsl_to_rgb "
+         "cmyk_to_rgb"
          " regional_maxima regional_minima h_maxima h_minima peaks isin hit_or_miss inliers convex_hull "
          "lch_to_lab harris radial_gradient isnan isinf isfinite smoothstep yuv_to_rgb yiq_to_rgb " },
     { 255, " circle fill lut ellipse line checkerboard lbp polyline canny text_mask text_lines plot flood " },

@@ -945,6 +945,7 @@ START_TEST(every_written_row_is_tested)
         /* check_written_tone */
         "brightness contrast exposure level autolevel posterize solarize vignette tonemap sepia hue_rotate vibrance "
         "gray_world rgb_to_linear linear_to_rgb rgb_to_xyz xyz_to_rgb rgb_to_oklab oklab_to_rgb rgb_to_hsl hsl_to_rgb "
+        "rgb_to_cmyk cmyk_to_rgb "
         "lab_to_lch lch_to_lab delta_e blend_mode white_patch rgb_to_yuv yuv_to_rgb rgb_to_yiq yiq_to_rgb "
         "sign isnan isinf isfinite hypot sigmoid softplus sinc radians degrees "
         /* check_generators */

@@ -187,10 +187,10 @@ START_TEST(errors_that_are_passed_on)
 {
     static const struct {
         int64_t h, w;
-    } sizes[] = { { H, W }, { 1, 1 }, { 1, 9 }, { 9, 1 }, { 2, 3 } };
+    } sizes[] = { { H, W }, { 1, 1 }, { 1, 9 }, { 9, 1 }, { 2, 3 }, { 11, 150 } };
     const imgpar_dtype dtype = written_dtypes[_i / N_METHODS];
     const int method = _i % N_METHODS;
-    for (int k = 0; k < 5; k++) {
+    for (int k = 0; k < 6; k++) {
         picture a = written_levels(dtype, sizes[k].h, sizes[k].w, k % 4 + 1, 16 + (unsigned)k);
         const int tones = k == 1 ? 5 : k == 2 ? 256 : 2 + k;
         picture want = diffused(&a, method, tones, k % 2 == 0), two = diffused(&a, method, 2, false);
@@ -214,6 +214,11 @@ START_TEST(errors_by_hand)
     written_prints("error_diffusion(set_white(numbers([100 100 100 100; 100 100 100 100], dtype=u8), 255))",
                    "[0 255 0 0; 0 255 0 255]");
     written_prints("error_diffusion(set_white(numbers([nan 0.4 2 -3]), 1))", "[0 0 1 0]");
+    /* planes and channels, of which there may be many, by themselves */
+    written_prints("a = set_white(cast(random([2, 5, 9, 6]) * 255, u8), 255)\n"
+                   "fn part(v) = slice(v, [1, 0, 0, 4], [2, 5, 9, 6])\n"
+                   "all(part(error_diffusion(a, 3)) == error_diffusion(part(a), 3))",
+                   "true");
     written_refuses("error_diffusion($1, 1)", "error_diffusion: tones=1 is below 2");
 }
 END_TEST

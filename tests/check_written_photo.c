@@ -697,6 +697,14 @@ static const struct {
     { "quantize(fill(2, 1, [7 9 8 3], channels=4), [0 0 0; 9 9 9])", "[[9 9 9 3; 9 9 9 3]]" },
     { "quantize(fill(1, 1, 40000, dtype=u16), fill(1, 2, 200))", "51400" }, /* of another white */
     { "quantize(fill(1, 1, 200), depth(fill(1, 1, 100), 16))", "100" },
+    /* the errors of error_diffusion's test: 100, 143.75, 51.33, 122.46; then 110.39, 129.40, 77.10, 175.21 */
+    { "quantize(fill(4, 2, 100), [0; 255], dither=floyd_steinberg)", "[[0; 255; 0; 0] [0; 255; 0; 255]]" },
+    /* 255 at most with its errors: the last gets (255 - 150) 7 / 16, not 78.7 */
+    { "quantize(set_white(numbers([255 255 255 255 0]) * ones([1 5]), 255), [0; 150], dither=floyd_steinberg)",
+      "[150 150 150 150 0]" },
+    /* 0.4 passes on 0.05 twice, NaN and white nothing */
+    { "quantize(set_white(numbers([nan 0.4 2 -3]) * ones([1 4]), 1), [0; 1], dither=atkinson)", "[0 0 1 0]" },
+    { "quantize(fill(2, 1, [250 9], channels=2), [0; 255], dither=sierra)", "[[255 9; 255 9]]" },
 };
 
 /* ---- few colours ------------------------------------------------------------------------------------------------- */
@@ -775,6 +783,83 @@ START_TEST(few_colours_stand_for_all) /* _i: dtype and channels */
 }
 END_TEST
 
+/* What Floyd and Steinberg's kernel adds, over 16, and Jarvis', Judice's and Ninke's, over 48. */
+static const struct {
+    const char *name;
+    int over;
+    struct {
+        int dy, dx, share;
+    } to[12];
+} spreads[] = {
+    { "floyd_steinberg", 16, { { 0, 1, 7 }, { 1, -1, 3 }, { 1, 0, 5 }, { 1, 1, 1 } } },
+    { "jarvis",
+      48,
+      { { 0, 1, 7 },
+        { 0, 2, 5 },
+        { 1, -2, 3 },
+        { 1, -1, 5 },
+        { 1, 0, 7 },
+        { 1, 1, 5 },
+        { 1, 2, 3 },
+        { 2, -2, 1 },
+        { 2, -1, 3 },
+        { 2, 0, 5 },
+        { 2, 1, 3 },
+        { 2, 2, 1 } } },
+};
+
+/* Pixel by pixel; every second row from right to left, or all from the left. */
+static picture spread_over(const picture *a, real table[][4], int kernel, bool is_serpentine)
+{
+    picture v = picture_copy(a), p = picture_copy(a);
+    const real full = dtype_full(a->dtype);
+    for (int64_t k = 0; k < picture_count(&v); k++)
+        v.v[k] = fminl(fmaxl(v.v[k], 0), full);
+    for (int64_t k = 0; k < a->h * a->w; k++) {
+        const int64_t y = k / a->w, x = is_serpentine && y % 2 ? a->w - 1 - k % a->w : k % a->w;
+        real *now = picture_at(&v, y, x, 0);
+        for (int64_t c = 0; c < colours(a); c++)
+            now[c] = fminl(fmaxl(now[c], 0), full);
+        const int best = nearest_of(&v, y * a->w + x, table);
+        for (int64_t c = 0; c < colours(a); c++) {
+            *picture_at(&p, y, x, c) = table[best][c];
+            for (int t = 0; t < 12; t++) {
+                const int64_t row = y + spreads[kernel].to[t].dy;
+                const int64_t column = x + spreads[kernel].to[t].dx * (is_serpentine && y % 2 ? -1 : 1);
+                if (row < a->h && column >= 0 && column < a->w)
+                    *picture_at(&v, row, column, c) +=
+                        (now[c] - table[best][c]) * spreads[kernel].to[t].share / spreads[kernel].over;
+            }
+        }
+    }
+    picture_free(&v);
+    return p;
+}
+
+START_TEST(what_few_colours_lose_goes_on) /* _i: dtype and channels */
+{
+    static const struct {
+        int64_t h, w;
+    } sizes[] = { { H, W }, { 1, 1 }, { 1, 9 }, { 9, 1 }, { 8, 3 } };
+    for (int k = 0; k < 5; k++) {
+        picture a = photo(sizes[k].h, sizes[k].w, _i), table = picture_new(a.dtype, N_COLOURS, colours(&a), 1);
+        real palette[N_COLOURS][4] = { { 0 } };
+        char text[120];
+        for (int i = 0; i < N_COLOURS; i++)
+            for (int64_t c = 0; c < colours(&a); c++)
+                palette[i][c] = table.v[i * colours(&a) + c] =
+                    rounded(a.dtype, dtype_full(a.dtype) * ((i * 7 + c * 11) % 13) / 12);
+        picture want = spread_over(&a, palette, k % 2, k % 3 == 0);
+        snprintf(text, sizeof text, "quantize($1, reshape($2, [5, -1]), dither=%s, serpentine=%s)", spreads[k % 2].name,
+                 k % 3 == 0 ? "true" : "false");
+        written_expect(text, (const picture *[]){ &a, &table }, 2, &want, k == 0);
+        picture_free(&a);
+        picture_free(&table);
+        picture_free(&want);
+    }
+}
+END_TEST
+
 START_TEST(small_arrays) { written_prints(small[_i].text, small[_i].as); }
 END_TEST
 
@@ -820,6 +905,7 @@ int main(void)
     tcase_add_loop_test(tc, steps_of_richardson_and_lucy, 0, 4 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, the_filter_of_wiener, 0, 4 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, few_colours_stand_for_all, 0, 4 * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, what_few_colours_lose_goes_on, 0, 4 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, small_arrays, 0, (int)(sizeof small / sizeof *small));
     tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));
     return written_run("written_photo", tc);

@@ -360,6 +360,39 @@ START_TEST(colour_spaces_and_back)
 }
 END_TEST
 
+/* Black is what all inks have in common; white paper has none, and black ink alone is black. */
+START_TEST(inks_and_back)
+{
+    const imgpar_dtype dtype = written_dtypes[_i];
+    picture a = written_levels(dtype, H, W, 3 + _i % 2, 5), inks = picture_new(IMGPAR_F32, H, W, 4),
+            back = picture_new(IMGPAR_F32, H, W, 3);
+    for (int64_t c = 0; c < a.c; c++) {
+        a.v[c] = 0;
+        a.v[a.c + c] = dtype_full(dtype);
+    }
+    for (int64_t k = 0; k < H * W; k++) {
+        const real *in = a.v + k * a.c, full = dtype_full(dtype);
+        real *out = inks.v + k * 4;
+        for (int c = 0; c < 3; c++)
+            out[c] = 1 - in[c] / full;
+        out[3] = fminl(fminl(out[0], out[1]), out[2]);
+        for (int c = 0; c < 3; c++) {
+            out[c] = out[3] < 1 ? (out[c] - out[3]) / (1 - out[3]) : 0;
+            back.v[k * 3 + c] = in[c] / full;
+        }
+    }
+    allow(&inks, 0x1p-20L);
+    allow(&back, 0x1p-20L);
+    expect("rgb_to_cmyk($1)", (const picture *const[]){ &a }, 1, &inks);
+    expect("cmyk_to_rgb(rgb_to_cmyk($1))", (const picture *const[]){ &a }, 1, &back);
+    written_prints("cmyk_to_rgb(numbers([0.25 0 1 0.5], dtype=f64) * ones([1, 1, 4]))", "[[0.375 0.5 0]]");
+    written_prints("round(invert(rgb_to_cmyk(fill(1, 1, [255 0 51], channels=3))) * 100)", "[[100 0 20 100]]");
+    picture_free(&a);
+    picture_free(&inks);
+    picture_free(&back);
+}
+END_TEST
+
 START_TEST(numbers_far_from_white)
 {
     static const struct {
@@ -722,6 +755,7 @@ int main(void)
     tcase_add_test(tc, hidden_numbers_are_not_blended);
     tcase_add_loop_test(tc, tones_and_colours, 0, WRITTEN_DTYPES + 1);
     tcase_add_loop_test(tc, colour_spaces_and_back, 0, N_SPACES * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, inks_and_back, 0, WRITTEN_DTYPES);
     tcase_add_test(tc, numbers_far_from_white);
     tcase_add_loop_test(tc, differences_of_colours, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, levels_past_the_outermost, 0, 4 * WRITTEN_DTYPES);

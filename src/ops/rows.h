@@ -86,6 +86,9 @@
 #define SAMPLING "nearest|linear|cubic|mitchell|lanczos2|lanczos3"
 #define RESIZING "auto|area|linear|nearest|cubic|mitchell|lanczos2|lanczos3"
 #define FILTER CHOICE("filter", "linear", SAMPLING, "how a position between pixels is read, as at() does")
+/* How errors are diffused, in the order of ops/reference_diffusion.c. */
+#define DIFFUSIONS "floyd_steinberg|jarvis|stucki|atkinson|sierra"
+#define SERPENTINE BOOL_X("serpentine", "false", "every second row goes from right to left, with the shares mirrored")
 /* What happens to a picture's alpha (imgpar_op_info.alpha, ops/coverage.h); where a row says nothing it is a channel
  * like the others. */
 #define ALPHA                                         \

@@ -49,6 +49,14 @@ SELECT id % 2, hex(raw(img_stack_max(img))) FROM t WHERE id < 3 GROUP BY 1;
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 41)
   SELECT hex(raw(img_stack_mean(CAST('P5 2 1 255' || char(10) || char(40 + i, 100) AS BLOB)))),
          hex(raw(img_stack_max(CAST('P5 2 1 255' || char(10) || char(40 + i, 100) AS BLOB)))) FROM n;
+.print a stack of all, in order, of one image, of none; nine times both pictures is more than one fold
+SELECT hex(raw(img_stack(img))), hex(raw(img_stack(lazy(img)))), img_format(img_stack(lazy(img))) FROM t WHERE id <> 3;
+SELECT hex(raw(img_stack(img))), img_dtype(img_stack(img)), img_info(img_stack(img)) FROM t WHERE id = 3;
+SELECT img_stack(img) FROM t WHERE id = 4;
+SELECT hex(raw(apply('minval($1, axis=0)', img_stack(img)))), hex(raw(apply('sum($1, axis=0) / 9', img_cast(img_stack(img), 'f64')))) FROM t, (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9) SELECT i FROM n) WHERE id < 3;
+SELECT hex(raw(exposure_fusion(img_stack(img)))) = hex(raw(exposure_fusion(apply('concatenate(expand_dims($1), expand_dims($2))', min(img), max(img))))) FROM (SELECT img FROM t WHERE id < 3);
+SELECT img_stack(img) FROM t;
+SELECT img_stack(s) FROM (SELECT img_stack(img) AS s FROM t WHERE id = 1);
 SELECT img_stack_mean(img) FROM t;
 
 .print a contact sheet: two cells of 4 x 4, a gap of 1, the images in their middle
