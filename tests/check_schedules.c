@@ -519,6 +519,10 @@ static const shape shapes[] = {
     /* extremes that one loop folds begin with a number of their own dtype */
     { "around($1, 1, (p, q) -> q, \"max\")", IMGPAR_U8, 1, 3, 4, 0 },
     { "around($1, 1, (p, q) -> q, \"min\")", IMGPAR_I16, 1, 61, 3, 0 },
+    /* products that are folded by fma(), in a disc, of whole blocks and of the rest; other drivers have exp() for it */
+    { "v = abs($1) / 1000\naround(v, 2, (p, q, dy, dx) -> (q, half_exp(fma(p - q, -(p - q), (dy * dy + dx * dx) * "
+      "-0.1))), \"mean\", shape=disc)",
+      IMGPAR_F32, 1, 301, 37, 1e-3 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
