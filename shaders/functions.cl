@@ -176,6 +176,21 @@ IP_INLINE float ip_exp_negative(float x)
     return ip_exp_near(a, k) * as_float((int)((unsigned)as_int(shifted) << 23)) * 0x1p-64f; /* 2^(k + 64) */
 }
 
+/*
+ * Of f32 with half of the digits, within 2^-13: 2^k 2^r with |r| <= 1/2, the polynomial being within 2^-13.26. What is
+ * below half of the least normal number is 0; above 2^127.5 it is infinite.
+ */
+IP_INLINE float ip_half_exp_below(float a)
+{
+    const float shifted = IP_FMAF(a, 1.44269502f, 0x1.8p23f + 127), k = shifted - (0x1.8p23f + 127);
+    const float r = IP_FMAF(a, 1.44269502f, -k);
+    const float y = IP_FMAF(IP_FMAF(IP_FMAF(0.0550089292f, r, 0.242210954f), r, 0.693282962f), r, 1.0f);
+    return y * as_float((int)((unsigned)as_int(shifted) << 23)); /* 2^k */
+}
+IP_INLINE float ip_half_exp(float x) { return ip_half_exp_below(x > 88.5f ? 88.5f : x < -87.8f ? -87.8f : x); }
+/* Of x <= 0 the same, to the bit. */
+IP_INLINE float ip_half_exp_negative(float x) { return ip_half_exp_below(x < -87.8f ? -87.8f : x); }
+
 /* 2^r, |r| <= 1/2, by a polynomial that is within 2^-28. */
 IP_INLINE float ip_exp2(float x)
 {

@@ -166,6 +166,30 @@ START_TEST(functions_of_a_number_are_within_a_place)
 }
 END_TEST
 
+/* Within 2^-13, but where numbers begin and end; of numbers that are known to be at most 0 it is the same. */
+START_TEST(half_exp_has_half_of_the_digits)
+{
+    if (!are_ours()) return;
+    float *a = malloc(3 * N_RANDOM * sizeof *a), *r = a + N_RANDOM, *negative = r + N_RANDOM;
+    uint32_t state = 13;
+    for (int k = 0; k < N_RANDOM; k++)
+        a[k] = k < N_SPECIALS ? specials[k] : k % 4 == 0 ? any_float(&state) : fmodf(any_float(&state), 90.0f);
+    compute("half_exp($1)", N_RANDOM, a, a, r);
+    compute("half_exp(-abs($1))", N_RANDOM, a, a, negative);
+    for (int k = 0; k < N_RANDOM; k++) {
+        const long double want = expl(a[k]);
+        const float least = want > 0x1p127L ? 0x1p127f : 0, most = want < 0x1p-126L ? 0x1p-126f : INFINITY;
+        const bool is_near = want >= 0x1p-126L && want <= 0x1.6ap127L ? fabsl(r[k] - want) <= 0x1p-13L * want
+                             : isnan(a[k])                            ? isnan(r[k])
+                                                                      : r[k] >= least && r[k] <= most;
+        ck_assert_msg(is_near, "half_exp(%a) is %a, not %La", a[k], r[k], want);
+        const bool is_same = isnan(a[k]) ? isnan(negative[k]) : negative[k] == r[k];
+        ck_assert_msg(a[k] > 0 || is_same, "half_exp(%a) is %a of a number below 0, else %a", a[k], negative[k], r[k]);
+    }
+    free(a);
+}
+END_TEST
+
 /* Points on the axes, at infinity and anywhere; those of like sizes, whose angles differ. */
 START_TEST(angles_of_points_are_within_a_place)
 {
@@ -294,33 +318,20 @@ static const struct double_function {
     long double (*of_one)(long double);
     long double (*of_two)(long double, long double);
 } double_functions[] = {
-    { "exp($1)", expl, NULL },
-    { "log($1)", logl, NULL },
-    { "sin($1)", sinl, NULL },
-    { "cos($1)", cosl, NULL },
-    { "tan($1)", tanl, NULL },
-    { "asin($1)", asinl, NULL },
-    { "acos($1)", acosl, NULL },
-    { "atan($1)", atanl, NULL },
-    { "sinh($1)", sinhl, NULL },
-    { "cosh($1)", coshl, NULL },
-    { "tanh($1)", tanhl, NULL },
-    { "pow($1, $2)", NULL, powl },
-    { "atan2($1, $2)", NULL, atan2l },
-    { "exp2($1)", exp2l, NULL },
-    { "expm1($1)", expm1l, NULL },
-    { "log2($1)", log2l, NULL },
-    { "log10($1)", log10l, NULL },
-    { "log1p($1)", log1pl, NULL },
-    { "cbrt($1)", cbrtl, NULL },
-    { "rsqrt($1)", inverse_root, NULL },
-    { "asinh($1)", asinhl, NULL },
-    { "acosh($1)", acoshl, NULL },
-    { "atanh($1)", atanhl, NULL },
-    { "erf($1)", erfl, NULL },
-    { "nextafter($1, $2)", NULL, next_double },
-    { "erfc($1)", erfcl, NULL },
-    { "lgamma($1)", lgammal, NULL },
+    { "exp($1)", expl, NULL },           { "log($1)", logl, NULL },
+    { "sin($1)", sinl, NULL },           { "cos($1)", cosl, NULL },
+    { "tan($1)", tanl, NULL },           { "asin($1)", asinl, NULL },
+    { "acos($1)", acosl, NULL },         { "atan($1)", atanl, NULL },
+    { "sinh($1)", sinhl, NULL },         { "cosh($1)", coshl, NULL },
+    { "tanh($1)", tanhl, NULL },         { "pow($1, $2)", NULL, powl },
+    { "atan2($1, $2)", NULL, atan2l },   { "half_exp($1)", expl, NULL },
+    { "exp2($1)", exp2l, NULL },         { "expm1($1)", expm1l, NULL },
+    { "log2($1)", log2l, NULL },         { "log10($1)", log10l, NULL },
+    { "log1p($1)", log1pl, NULL },       { "cbrt($1)", cbrtl, NULL },
+    { "rsqrt($1)", inverse_root, NULL }, { "asinh($1)", asinhl, NULL },
+    { "acosh($1)", acoshl, NULL },       { "atanh($1)", atanhl, NULL },
+    { "erf($1)", erfl, NULL },           { "nextafter($1, $2)", NULL, next_double },
+    { "erfc($1)", erfcl, NULL },         { "lgamma($1)", lgammal, NULL },
     { "tgamma($1)", tgammal, NULL },
 };
 
@@ -414,6 +425,7 @@ int main(void)
     tcase_add_loop_test(tc, functions_of_a_number_are_within_a_place, 0, sizeof functions / sizeof *functions);
     tcase_add_test(tc, fma_and_nextafter_are_the_c_librarys);
     tcase_add_test(tc, angles_of_points_are_within_a_place);
+    tcase_add_test(tc, half_exp_has_half_of_the_digits);
     tcase_add_loop_test(tc, functions_of_doubles_are_within_three_places_and_the_interpreters_bits, 0,
                         sizeof double_functions / sizeof *double_functions);
     tcase_add_loop_test(tc, lines_of_near_angles_are_within_three_places_and_the_interpreters_bits, FIRST_OF_ANGLES,

@@ -528,6 +528,10 @@ static const shape shapes[] = {
     { "select(make(122, 37, x % 2 == 0), repeat($1 + $1[0, 1], 2, axis=1), repeat($1 - $1[0, 1], 2, axis=1))",
       IMGPAR_F32, 1, 61, 37, 0 },
     { "select(make(183, 37, x % 3 == 0), repeat($1, 3, axis=1), repeat($2, 3, axis=1))", IMGPAR_U8, 3, 61, 37, 0 },
+    /* products that are folded by fma(), in a disc, of whole blocks and of the rest; other drivers have exp() for it */
+    { "v = abs($1) / 1000\naround(v, 2, (p, q, dy, dx) -> (q, half_exp(fma(p - q, -(p - q), (dy * dy + dx * dx) * "
+      "-0.1))), \"mean\", shape=disc)",
+      IMGPAR_F32, 1, 301, 37, 1e-3 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

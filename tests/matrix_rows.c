@@ -283,6 +283,7 @@ const matrix_pack matrix_packs[] = {
       1,
       FILL_SMALL,
       { { "exp2", "exp2($1)", 1, 0, NULL },
+        { "half_exp", "half_exp($1)", 1, 0, NULL },
         { "expm1", "expm1($1)", 1, 0, NULL },
         { "log2", "log2($1)", 1, 0, NULL },
         { "log10", "log10($1)", 1, 0, NULL },

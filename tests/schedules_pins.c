@@ -868,5 +868,14 @@ const pin pins[] = {
       1,
       "(q * 3 + 1) * 3)|vstore4(",
       "every pixel several times" },
+    { "a weighted mean of neighbours in a disc is a fold of fma() over the columns inside; half_exp() of what is never "
+      "above 0",
+      "rows",
+      { "v = abs($1) / 1000\naround(v, 2, (p, q, dy, dx) -> (q, half_exp(fma(p - q, -(p - q), (dy * dy + dx * dx) * "
+        "-0.1))), \"mean\", shape=disc)",
+        IMGPAR_F32, 1, 301, 37, 0 },
+      1,
+      "int first|ip_half_exp_negative(|[t] = fma(v",
+      "? 0.0f" },
 };
 const int n_pins = sizeof pins / sizeof *pins;

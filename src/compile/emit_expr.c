@@ -94,6 +94,8 @@ static bool used_once(const ip_emit *e, const ip_expr *x) { return x->id < uses_
 
 /* ---- one operation ---------------------------------------------------------------- */
 
+#define IP_NAME_OF(NAME) #NAME
+
 /* How an operation is written: %1 %2 %3 are its arguments, %t its type. NULL: by hand below. */
 static const char *const patterns[IP_X_N] = {
     [IP_X_DIV] = "(%1 / %2)",       [IP_X_AND] = "(%1 & %2)",
@@ -106,9 +108,11 @@ static const char *const patterns[IP_X_N] = {
     [IP_X_RINT] = "rint(%1)",       [IP_X_NEXTAFTER] = "nextafter(%1, %2)",
     [IP_X_TRUNC] = "trunc(%1)",     [IP_X_SQRT] = "sqrt(%1)",
     [IP_X_ISNAN] = "(%1 != %1)",
-#define FUNCTION(OP, NAME, F64) [IP_X_##OP] = #NAME "(%1)",
+#define half_exp exp /* OpenCL has it of f32 only */
+#define FUNCTION(OP, NAME, F64) [IP_X_##OP] = IP_NAME_OF(NAME) "(%1)",
 #include "ir/functions.def"
 #undef FUNCTION
+#undef half_exp
 };
 
 /* The same as functions of our own, of f32 and f64: shaders/functions.cl. */
@@ -143,6 +147,12 @@ static const char *const near_patterns[IP_X_N] = {
     [IP_X_TAN] = "ip_tan64_near(%1, &%2)",
 };
 
+/* Of f32 that are at most 0. */
+static const char *const negative_patterns[IP_X_N] = {
+    [IP_X_EXP] = "ip_exp_negative(%1)",
+    [IP_X_HALF_EXP] = "ip_half_exp_negative(%1)",
+};
+
 bool ip_emit_is_of_angle(const ip_emit *e, const ip_expr *x)
 {
     return e->options->own_functions && x->dtype == IMGPAR_F64 && near_patterns[x->op];
@@ -156,7 +166,7 @@ static const char *pattern_of(ip_emit *e, const ip_expr *x)
     e->kernel->helpers |= 1u << IP_HELPERS_FUNCTIONS;
     bool is_root = x->op == IP_X_POW && x->dtype == IMGPAR_F32 && is_fraction(x->arg[1]);
     if (e->far && ip_emit_is_of_angle(e, x)) return near_patterns[x->op];
-    if (x->op == IP_X_EXP && x->dtype == IMGPAR_F32 && x->arg[0]->hi <= 0) return "ip_exp_negative(%1)";
+    if (x->dtype == IMGPAR_F32 && negative_patterns[x->op] && x->arg[0]->hi <= 0) return negative_patterns[x->op];
     return is_root ? "ip_pow_fraction(%1, %2)" : own;
 }
 

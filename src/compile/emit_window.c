@@ -13,7 +13,7 @@
 /* Elements computed together; fewer where loops stop early, which a block does when its last element has ended. */
 enum { BLOCK = 256, BLOCK_OF_LOOPS = 32 };
 enum { TAPS = 8 /* folded each time their accumulators are loaded and stored */ };
-enum { FUNCTION = 12 /* operations that exp() and the like are counted as */ };
+enum { FUNCTION = 12, HALF_EXP = 8 /* operations that exp() and the like, and half_exp(), are counted as */ };
 enum { VECTOR = 16 /* elements of most vectors */ };
 enum { LEAST_APART = 3 /* taps along a row */ };
 
@@ -107,11 +107,24 @@ static ip_expr *at_tap_further(ip_blockwise *b, const ip_expr *window, int arg, 
     return by ? ip_x_put_tap(ir, window->arg[arg], window->window, axis, there) : window->arg[arg];
 }
 
+/* What is folded, and the weights of products. */
+enum { MOST_OPERANDS = 2 * MOST_WINDOWS };
+
+static int operands(const windows *g, ip_expr **operand)
+{
+    int n = 0;
+    for (int k = 0; k < g->n; k++)
+        for (int i = 0; i < g->of[k]->n_args; i++)
+            operand[n++] = g->of[k]->arg[i];
+    return n;
+}
+
 static bool has_nested(ip_emit *e, const windows *g)
 {
+    ip_expr *operand[MOST_OPERANDS];
     bool has = false;
-    for (int k = 0; k < g->n; k++)
-        has |= ip_x_has_window(e->ir, g->of[k]->arg[0]);
+    for (int k = operands(g, operand) - 1; k >= 0; k--)
+        has |= ip_x_has_window(e->ir, operand[k]);
     return has;
 }
 
@@ -123,7 +136,9 @@ static bool count_in_lanes(ip_expr *x, void *user)
     const bool is_read = x->op == IP_X_LOAD || x->op == IP_X_WINDOW;
     if (x->op == IP_X_LOOP)
         *n += MOST_OPERATIONS;
-    else if (x->n_args > 0 && x->op != IP_X_CAST)
+    else if (x->op == IP_X_HALF_EXP)
+        *n += HALF_EXP;
+    else if (x->n_args > 0 && x->op != IP_X_CAST && x->op != IP_X_NEG)
         *n += ip_x_is_function(x->op) || x->op == IP_X_POW ? FUNCTION : 1;
     return !is_read;
 }
@@ -133,10 +148,11 @@ static bool count_in_lanes(ip_expr *x, void *user)
 static int taps_at_once(ip_emit *e, const windows *g, int n)
 {
     int operations = 1;
+    ip_expr *operand[MOST_OPERANDS];
     if (has_nested(e, g) && !g->sliding) return 1;
-    for (int k = 0; k < g->n; k++) {
+    for (int k = operands(g, operand) - 1; k >= 0; k--) {
         int in_lanes = 0;
-        ip_x_descend(e->ir, g->of[k]->arg[0], count_in_lanes, &in_lanes);
+        ip_x_descend(e->ir, operand[k], count_in_lanes, &in_lanes);
         operations = ip_max_int(operations, in_lanes) + 1;
     }
     int most = ip_min_int(n, ip_min_int(TAPS, ip_max_int(MOST_OPERATIONS / operations, 1))), best = most;
@@ -172,9 +188,10 @@ static bool declare_shared(ip_expr *x, void *user)
 
 static int width_of(ip_emit *e, const windows *g)
 {
+    ip_expr *operand[MOST_OPERANDS];
     int width = ip_emit_width(e, g->of[0]->arg[0], g->of[0]->dtype);
-    for (int k = 1; k < g->n; k++)
-        width = ip_min_int(width, ip_emit_width(e, g->of[k]->arg[0], g->of[k]->dtype));
+    for (int k = operands(g, operand) - 1; k > 0; k--)
+        width = ip_min_int(width, ip_emit_width(e, operand[k], operand[k]->dtype));
     return width;
 }
 
@@ -195,9 +212,9 @@ static void name_arrays(ip_blockwise *b, const windows *g, const windows *arrays
 static void fold_taps(ip_blockwise *b, const windows *g, int axis, int taps)
 {
     ip_emit *e = b->e;
-    ip_expr *values[MOST_WINDOWS * TAPS], *weights[MOST_WINDOWS * TAPS];
+    ip_expr *values[MOST_OPERANDS * TAPS], *weights[MOST_WINDOWS * TAPS];
     const char *names[MOST_WINDOWS * TAPS];
-    int n = 0;
+    int n = 0, n_values;
     for (int k = 0; k < g->n; k++)
         for (int u = 0; u < taps; u++, n++) {
             values[n] = at_tap_further(b, g->of[k], 0, axis, u);
@@ -205,18 +222,24 @@ static void fold_taps(ip_blockwise *b, const windows *g, int axis, int taps)
             weights[n] = g->of[k]->n_args > 1 ? at_tap_further(b, g->of[k], 1, axis, u) : NULL;
             names[n] = weight_of_lanes(b, g->of[k], weights[n], n);
         }
+    n_values = n;
+    for (int k = 0; k < n; k++) { /* behind the values, weights that differ from lane to lane */
+        if (!weights[k] || names[k]) continue;
+        ip_emit_row_pointers(e, weights[k]);
+        values[n_values++] = weights[k];
+    }
     bool is_nested = has_nested(e, g);
     for (int u = 0; u < taps && axis == 1; u++) {
         name_arrays(b, g, g->sliding, u);
         name_arrays(b, g, g->apart, u);
     }
-    if (is_nested) ip_emit_block_windows(b, values, n);
-    for (int k = 0; k < n; k++) /* what all lanes share is computed once, of whatever width it is */
+    if (is_nested) ip_emit_block_windows(b, values, n_values);
+    for (int k = 0; k < n_values; k++) /* what all lanes share is computed once, of whatever width it is */
         ip_x_descend(e->ir, values[k], declare_shared, e);
     ip_blockwise lanes = *b;
     lanes.may_repeat = g->at_once && b->more > 0;
     ip_mark in_lanes = ip_emit_enter_lanes(&lanes, width_of(e, g));
-    if (g->n > 1 || is_nested) ip_emit_count_uses(e, values, n);
+    if (n_values > taps || is_nested) ip_emit_count_uses(e, values, n_values);
     for (int k = 0; k < g->n; k++) {
         const ip_expr *x = g->of[k];
         const char *at = ip_text(e->ir, "%s[t]", g->acc[k]), *sum = at;
@@ -277,12 +300,10 @@ static void compute_group(ip_blockwise *b, windows *g);
 static void compute_sliding(ip_blockwise *b, const windows *g, windows *sliding)
 {
     ip_emit *e = b->e;
-    ip_expr *values[MOST_WINDOWS];
+    ip_expr *operand[MOST_OPERANDS];
     const int taps = g->of[0]->taps_x;
     if (g->of[0]->taps_y > 1 || b->flat) return;
-    for (int k = 0; k < g->n; k++)
-        values[k] = g->of[k]->arg[0];
-    windows inner = outermost_windows(e, values, g->n);
+    windows inner = outermost_windows(e, operand, operands(g, operand));
     for (int k = 0; k < inner.n; k++)
         if (!ip_x_slides(e->ir, inner.of[k], g->of[0]->window, 2)) return;
     ip_blockwise wide = *b;
@@ -335,8 +356,10 @@ static windows take_apart(ip_blockwise *b, const windows *g, bool by_tap)
     const ip_expr *x = g->of[0];
     windows found = { .n = 0 };
     if (b->flat || x->taps_x < LEAST_APART) return found;
-    for (int k = 0; k < g->n; k++)
-        ip_x_descend(e->ir, g->of[k]->arg[0], find_apart, &(apart_search){ e, x, &found, by_tap });
+    ip_expr *operand[MOST_OPERANDS];
+    const int n = operands(g, operand);
+    for (int k = 0; k < n; k++)
+        ip_x_descend(e->ir, operand[k], find_apart, &(apart_search){ e, x, &found, by_tap });
     if (found.n == 0) return found;
     ip_expr *first[MOST_WINDOWS];
     ip_blockwise wide = *b;
@@ -359,8 +382,9 @@ static windows take_apart(ip_blockwise *b, const windows *g, bool by_tap)
 /*
  * Note [Rows of a disc]
  * A sum over a disc is one over its square of select(inside, value, -0.0), inside being an expression of the taps
- * alone. Where the taps that are inside are neighbours in each row, the loop along the row is over these, and of the
- * selection its value is left. What is left out would add -0.0, which changes no sum.
+ * alone; so is one of products, whose weights are select(inside, weight, 0). Where the taps that are inside are
+ * neighbours in each row, the loop along the row is over these, and of the selection its value is left. What is left
+ * out would add -0.0, which changes no sum.
  */
 enum { MOST_ROWS_OF_DISC = 128 };
 
@@ -382,14 +406,22 @@ static bool adds_nothing(const ip_expr *x)
     return !ip_dtype(x->dtype)->is_float || signbit(value);
 }
 
-/* The condition that all windows of a group have; NULL: none. */
+static bool is_zero(const ip_expr *x)
+{
+    double value;
+    return ip_x_is_const(x, &value) && value == 0;
+}
+
+/* The condition that all windows of a group have; NULL: none. Of products both factors have it. */
 static ip_expr *condition_of(const windows *g)
 {
     ip_expr *inside = NULL;
     for (int k = 0; k < g->n; k++) {
-        const ip_expr *x = g->of[k], *body = x->arg[0];
-        if (x->fold != IP_FOLD_SUM || body->op != IP_X_SELECT || body->arg[0]->uses != IP_USES_TAP ||
+        const ip_expr *x = g->of[k], *body = x->arg[0], *weight = x->fold == IP_FOLD_FMA ? x->arg[1] : NULL;
+        if ((x->fold != IP_FOLD_SUM && !weight) || body->op != IP_X_SELECT || body->arg[0]->uses != IP_USES_TAP ||
             !adds_nothing(body->arg[2]) || (inside && inside != body->arg[0]))
+            return NULL;
+        if (weight && (weight->op != IP_X_SELECT || weight->arg[0] != body->arg[0] || !is_zero(weight->arg[2])))
             return NULL;
         inside = body->arg[0];
     }
@@ -419,8 +451,12 @@ static bool find_rows_of_disc(ip_emit *e, const windows *g, windows *disc, const
     *disc = *g;
     disc->first = first;
     disc->end = end;
-    for (int k = 0; k < g->n; k++)
-        disc->of[k] = ip_x_with_args(e->ir, g->of[k], &g->of[k]->arg[0]->arg[1]);
+    for (int k = 0; k < g->n; k++) {
+        ip_expr *selected[2];
+        for (int i = 0; i < g->of[k]->n_args; i++)
+            selected[i] = g->of[k]->arg[i]->arg[1];
+        disc->of[k] = ip_x_with_args(e->ir, g->of[k], selected);
+    }
     return true;
 }
 
@@ -470,8 +506,9 @@ static void compute_taps(ip_blockwise *b, windows *g)
         for (int k = 0; k < beside.n; k++)
             ip_emit_name(e, beside.of[k], ip_text(e->ir, "%s[t]", beside.acc[k]));
         ip_emit_name_tap(e, x, 0, j);
-        for (int k = 0; k < g->n; k++)
-            ip_emit_row_pointers(e, g->of[k]->arg[0]);
+        ip_expr *operand[MOST_OPERANDS];
+        for (int k = operands(g, operand) - 1; k >= 0; k--)
+            ip_emit_row_pointers(e, operand[k]);
         windows apart = take_apart(b, g, true);
         g->apart = apart.n > 0 ? &apart : NULL;
         if (g->first) {

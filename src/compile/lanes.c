@@ -39,6 +39,7 @@ static bool fits_masks(const ip_expr *x) { return is_number(x) && ip_dtype(x->dt
 static bool window_fits(lane_check *c, const ip_expr *x)
 {
     if (++c->n_windows > IP_LANE_WINDOWS || ip_x_has_window(c->site->ir, x->arg[0])) return false;
+    if (x->n_args > 1 && ip_x_has_window(c->site->ir, x->arg[1])) return false;
     if (x->fold == IP_FOLD_FMA) return is_f32(x) && !(x->arg[1]->uses & IP_USES_C);
     return x->fold == IP_FOLD_SUM && is_number(x);
 }

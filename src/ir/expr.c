@@ -446,6 +446,21 @@ ip_expr *ip_x_make_window(ip_ir *ir, ip_fold fold, int window, int taps_y, int t
     return intern(ir, &x, true);
 }
 
+ip_expr *ip_x_make_products(ip_ir *ir, const ip_window_taps *w, ip_expr *value, ip_expr *weight)
+{
+    ip_expr x = { .op = IP_X_WINDOW,
+                  .dtype = value->dtype,
+                  .n_args = 2,
+                  .arg = { value, weight },
+                  .window = w->window,
+                  .taps_y = w->taps_y,
+                  .taps_x = w->taps_x,
+                  .fold = IP_FOLD_FMA,
+                  .border = IP_BORDER_NONE };
+    ip_range_infer(&x);
+    return intern(ir, &x, true);
+}
+
 ip_expr *ip_x_with_args(ip_ir *ir, const ip_expr *x, ip_expr *const *args)
 {
     bool same = true;

@@ -218,6 +218,11 @@ ip_xop ip_fold_op(ip_fold fold);
 int ip_x_new_window(ip_ir *ir);
 ip_expr *ip_x_tap(ip_ir *ir, int window, int axis, int taps);
 ip_expr *ip_x_fold_taps(ip_ir *ir, ip_fold fold, int window, int taps_y, int taps_x, ip_expr *body);
+typedef struct ip_window_taps {
+    int window, taps_y, taps_x;
+} ip_window_taps;
+/* The sum of value * weight at the taps that are inside (NULL: all are): of many floats a fold by fma(). */
+ip_expr *ip_x_fold_products(ip_ir *ir, const ip_window_taps *taps, ip_expr *inside, ip_expr *value, ip_expr *weight);
 /* Whether a tap further along an axis (1 y, 2 x) is an element further: ir/window.c, Note [Sliding windows]. */
 bool ip_x_slides(ip_ir *ir, ip_expr *x, int window, int axis);
 /* x with another expression for the window's tap along its axis 0 or 1. */

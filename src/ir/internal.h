@@ -18,6 +18,8 @@ bool ip_fold_constants(ip_ir *ir, const ip_expr *x, ip_expr **result);
 ip_expr *ip_x_make(ip_ir *ir, ip_expr *proto);
 /* A fold of body, an expression of the window's taps. */
 ip_expr *ip_x_make_window(ip_ir *ir, ip_fold fold, int window, int taps_y, int taps_x, ip_expr *body);
+/* The fold by fma(weight, value, sum). */
+ip_expr *ip_x_make_products(ip_ir *ir, const ip_window_taps *taps, ip_expr *value, ip_expr *weight);
 
 /* What x is cast from, through casts of whole numbers, or `stop` if that is one of them. */
 const ip_expr *ip_x_cast_from(const ip_expr *x, const ip_expr *stop);

@@ -111,6 +111,14 @@ static interval window_range(const ip_expr *x)
     return product(v, (interval){ taps, taps });
 }
 
+/* Of a number with itself or its negative the product is a square, or less than 0. */
+static interval product_of(const ip_expr *a, const ip_expr *b)
+{
+    if (a == b) return squared(of(a));
+    if (b->op == IP_X_NEG && b->arg[0] == a) return negated(squared(of(a)));
+    return product(of(a), of(b));
+}
+
 static interval raw(const ip_expr *x)
 {
     const interval everything = { -INFINITY, INFINITY };
@@ -118,7 +126,7 @@ static interval raw(const ip_expr *x)
     switch (x->op) {
     case IP_X_ADD: return sum(a, b);
     case IP_X_SUB: return sum(a, negated(b));
-    case IP_X_MUL: return x->arg[0] == x->arg[1] ? squared(a) : product(a, b);
+    case IP_X_MUL: return product_of(x->arg[0], x->arg[1]);
     case IP_X_DIV: /* of a divisor that may be NaN nothing is known, though 1 / infinity is 0 */
         return is_finite(b) && (b.lo > 0 || b.hi < 0) ? product(a, (interval){ 1 / b.hi, 1 / b.lo }) : everything;
     case IP_X_IDIV: return join(integer_quotient(a, b), (interval){ 0, 0 });
@@ -136,7 +144,7 @@ static interval raw(const ip_expr *x)
     case IP_X_NE:
     case IP_X_ISNAN: return (interval){ 0, 1 };
     case IP_X_SELECT: return join(b, of(x->arg[2]));
-    case IP_X_FMA: return sum(product(a, b), of(x->arg[2]));
+    case IP_X_FMA: return sum(product_of(x->arg[0], x->arg[1]), of(x->arg[2]));
     case IP_X_NEG: return negated(a);
     case IP_X_ABS: return (interval){ a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : 0, fmax(fabs(a.lo), fabs(a.hi)) };
     case IP_X_NOT: return x->dtype == IMGPAR_BOOL ? (interval){ 0, 1 } : everything;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Folds over the taps of a window that several expressions share (around(), ops/around.h). */
+#include "base/dtype.h"
 #include "ir/internal.h"
 #include "ir/stage.h"
 
@@ -103,4 +104,22 @@ ip_expr *ip_x_fold_taps(ip_ir *ir, ip_fold fold, int window, int taps_y, int tap
     if (taps * ip_x_size(ir, body) <= IP_UNROLLED_OPERATIONS)
         return written_out(ir, fold, window, taps_y, taps_x, body);
     return ip_x_make_window(ir, fold, window, taps_y, taps_x, body);
+}
+
+ip_expr *ip_x_fold_products(ip_ir *ir, const ip_window_taps *w, ip_expr *inside, ip_expr *value, ip_expr *weight)
+{
+    const imgpar_dtype dtype = value->dtype;
+    ip_expr *product = ip_x_binary(ir, IP_X_MUL, value, weight);
+    const bool slides = ip_x_slides(ir, product, w->window, 1) && ip_x_slides(ir, product, w->window, 2);
+    const bool is_long = (int64_t)w->taps_y * w->taps_x * ip_x_size(ir, product) > IP_UNROLLED_OPERATIONS;
+    if (slides || !is_long || !ip_dtype(dtype)->is_float) {
+        if (inside)
+            product = ip_x_select(ir, inside, product, ip_x_number(ir, dtype, ip_dtype(dtype)->is_float ? -0.0 : 0));
+        return ip_x_fold_taps(ir, IP_FOLD_SUM, w->window, w->taps_y, w->taps_x, product);
+    }
+    if (inside) { /* fma(0, -0, sum) is sum */
+        value = ip_x_select(ir, inside, value, ip_x_number(ir, dtype, -0.0));
+        weight = ip_x_select(ir, inside, weight, ip_x_number(ir, dtype, 0));
+    }
+    return ip_x_make_products(ir, w, value, weight);
 }

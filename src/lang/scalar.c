@@ -92,6 +92,7 @@ const char *ip_scalar_operator(ip_operator op, const ip_val *operands, ip_val *o
 /* Whether a function's result counts as written with a fraction. */
 typedef enum fraction { KEEPS, ALWAYS, NEVER } fraction;
 
+#define half_exp(x) exp(x)
 #undef rsqrt
 #define rsqrt(x) (1 / sqrt(x)) /* C has it since C23 */
 #define FUNCTION(OP, NAME, F64) \
@@ -99,6 +100,7 @@ typedef enum fraction { KEEPS, ALWAYS, NEVER } fraction;
 #include "ir/functions.def"
 #undef FUNCTION
 #undef rsqrt
+#undef half_exp
 static double f_sqrt(const double *a) { return sqrt(a[0]); }
 static double f_atan2(const double *a) { return atan2(a[0], a[1]); }
 static double f_nextafter(const double *a) { return nextafter(a[0], a[1]); }

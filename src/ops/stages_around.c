@@ -135,7 +135,9 @@ static ip_expr *weighted_mean(ip_lower *l, const neighbourhood *n, ip_expr *x, i
 {
     imgpar_dtype dtype = l->node->type.dtype;
     weight = ip_x_cast(l->ir, dtype, weight);
-    ip_expr *total = folded(l, n, IP_FOLD_SUM, binary(l, IP_X_MUL, ip_x_cast(l->ir, dtype, x), weight));
+    const ip_window_taps taps = { n->window, n->taps_y, n->taps_x };
+    ip_expr *inside = n->is_disc ? is_in_disc(l, n) : NULL;
+    ip_expr *total = ip_x_fold_products(l->ir, &taps, inside, ip_x_cast(l->ir, dtype, x), weight);
     return binary(l, IP_X_DIV, total, folded(l, n, IP_FOLD_SUM, weight));
 }
 
