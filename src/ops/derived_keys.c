@@ -8,7 +8,8 @@
 
 #include <math.h>
 
-/* A loop of vectors goes by halves through keys in the caches; a table is quicker where there are few elements, too. */
+/* Chosen for many elements. Where elements are about as few as the keys a table is quicker of fewer keys, too, since
+ * keys are sorted to be looked up by halves. */
 enum { FEW_KEYS = 1 << 18 };
 
 static bool has_key_table(int64_t n) { return n > FEW_KEYS && n <= IP_KEY_TABLE_MOST; }
