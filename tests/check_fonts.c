@@ -461,6 +461,34 @@ START_TEST(what_does_not_fit_is_refused)
 }
 END_TEST
 
+/* Bytes of the same number, of which the width of the words is told. */
+START_TEST(a_pipeline_looks_at_each_font)
+{
+    static const int wide[] = { 500, 900, 500 };
+    int64_t widths[3];
+    imgpar_pipeline *p;
+    ck_assert_int_eq(imgpar_pipeline_parse("t", "font_mask($1, \"A\", 20)", NULL, &p), IMGPAR_OK);
+    for (int k = 0; k < 3; k++) {
+        const bytes font = font_of(wide[k]);
+        const int64_t n = (int64_t)font.n;
+        imgpar_array *a = imgpar_array_from_data(written_context, IMGPAR_U8, 1, &n, font.at);
+        imgpar_array *again = imgpar_pipeline_apply(p, written_context, &a, 1);
+        imgpar_array *once = imgpar_apply(written_context, "font_mask($1, \"A\", 20)", &a, 1);
+        imgpar_info got = { .struct_size = sizeof got }, wanted = { .struct_size = sizeof wanted };
+        ck_assert_int_eq(imgpar_array_info(again, &got), IMGPAR_OK);
+        ck_assert_int_eq(imgpar_array_info(once, &wanted), IMGPAR_OK);
+        ck_assert_int_eq(got.shape[1], wanted.shape[1]);
+        widths[k] = got.shape[1];
+        imgpar_array_release(once);
+        imgpar_array_release(again);
+        imgpar_array_release(a);
+    }
+    ck_assert_int_eq(widths[0], widths[2]);
+    ck_assert_int_lt(widths[0], widths[1]);
+    imgpar_pipeline_release(p);
+}
+END_TEST
+
 /* ---- damage ------------------------------------------------------------------------------------------ */
 
 static imgpar_status set_in(const bytes *font, unsigned char *to, size_t n)
@@ -545,6 +573,7 @@ int main(void)
     tcase_add_test(tc, each_font_has_its_own_letters);
     tcase_add_test(tc, a_font_that_changes_is_told);
     tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));
+    tcase_add_test(tc, a_pipeline_looks_at_each_font);
     tcase_add_test(tc, damaged_fonts_are_refused);
     tcase_add_test(tc, memory_may_end_anywhere);
     return written_run("fonts", tc);

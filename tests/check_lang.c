@@ -5,6 +5,7 @@
  */
 #include "base/str.h"
 #include "base/alloc.h"
+#include "graph/array.h"
 #include "lang/words.h"
 #include "asserts.h"
 
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define N(table) (int)(sizeof table / sizeof *table)
 
@@ -1346,6 +1348,128 @@ START_TEST(every_failing_allocation_of_a_function_is_reported)
 }
 END_TEST
 
+/* ---- a graph that is made again ------------------------------------------------------------------- */
+
+static imgpar_array *gray_u8(int64_t height, int64_t width)
+{
+    uint8_t data[64] = { 1, 2, 3, 5, 8, 13 };
+    return imgpar_array_from_data(ctx, IMGPAR_U8, 3, (const int64_t[]){ height, width, 1 }, data);
+}
+
+/* The graphs of two calls as texts, one behind the other; "" where the first fails. */
+static ip_str two_calls(imgpar_pipeline *first, imgpar_pipeline *second, imgpar_array *const *in, size_t n)
+{
+    ip_str texts = IP_STR_INIT;
+    imgpar_pipeline *const both[] = { first, second };
+    for (int k = 0; k < 2; k++) {
+        imgpar_array *a = imgpar_pipeline_apply(both[k], ctx, in, n);
+        char *text = imgpar_array_status(a) ? NULL : ip_graph_text(&a, 1);
+        const bool has_loop = text && strstr(text, "iterate("); /* each of which has a hash of its own */
+        if (text) ip_str_printf(&texts, "%s%016llx\n", text, has_loop ? 0ull : (unsigned long long)a->hash);
+        ip_free(text);
+        imgpar_array_release(a);
+    }
+    return texts;
+}
+
+/* Of each row's example: the graph that a pipeline makes again is that which a new pipeline makes. */
+START_TEST(what_is_made_again_is_what_the_text_makes)
+{
+    imgpar_array *in[] = { gray_u8(4, 6), gray_u8(4, 6) };
+    int n_made = 0;
+    for (size_t i = 0; i < imgpar_op_count(); i++) {
+        char text[400];
+        const imgpar_op_info *info = imgpar_op_get(i);
+        snprintf(text, sizeof text, "a = $1\nb = $2\n%s", info->example ? info->example : "1");
+        imgpar_pipeline *p, *other;
+        if (!imgpar_pipeline_parse("t", text, NULL, &p) && !imgpar_pipeline_parse("t", text, NULL, &other)) {
+            imgpar_array_release(imgpar_pipeline_apply(p, ctx, in, 2));
+            ip_str texts = two_calls(p, other, in, 2);
+            const size_t half = texts.length / 2;
+            const char *made = ip_str_text(&texts);
+            ck_assert_msg(memcmp(made, made + half, half) == 0, "%s:\n%.900s", text, made);
+            n_made += half > 0;
+            ip_str_free(&texts);
+            imgpar_pipeline_release(other);
+        }
+        imgpar_pipeline_release(p);
+    }
+    ck_assert_int_gt(n_made, 350);
+    for (int k = 0; k < N(in); k++)
+        imgpar_array_release(in[k]);
+}
+END_TEST
+
+/* Width times 100 and height, by the elements of what is made; then of other shapes, and of others again. */
+START_TEST(a_graph_is_made_again_for_the_same_shapes_only)
+{
+    static const int64_t shapes[][2] = { { 2, 3 }, { 2, 3 }, { 3, 2 }, { 2, 3 }, { 1, 1 }, { 1, 1 } };
+    imgpar_pipeline *p = parsed("param k = 100\nsum($1) * 0 + width($1) * k + height($1)");
+    for (int i = 0; i < 2 * N(shapes); i++) {
+        const int64_t *shape = shapes[i % N(shapes)];
+        if (i == N(shapes)) ck_assert_int_eq(imgpar_pipeline_set(p, "k", "1000"), IMGPAR_OK);
+        imgpar_array *in = gray_u8(shape[0], shape[1]), *a = imgpar_pipeline_apply(p, ctx, &in, 1);
+        imgpar_array *whole = imgpar_op(ctx, "cast", &a, 1, "dtype=f64");
+        double got = 0;
+        ck_assert_int_eq(imgpar_array_read(whole, &got, sizeof got), IMGPAR_OK);
+        ck_assert_double_eq(got, (double)shape[1] * (i < N(shapes) ? 100 : 1000) + (double)shape[0]);
+        imgpar_array_release(whole);
+        imgpar_array_release(a);
+        imgpar_array_release(in);
+    }
+    imgpar_pipeline_release(p);
+}
+END_TEST
+
+/* One array twice is no two arrays, nor are two of them one. */
+START_TEST(a_graph_is_made_again_of_each_array)
+{
+    static const int pairs[][2] = { { 1, 2 }, { 1, 1 }, { 2, 1 }, { 2, 2 }, { 1, 2 } };
+    imgpar_pipeline *p = parsed("$1 * 10 - $2");
+    for (int i = 0; i < N(pairs); i++) {
+        imgpar_array *in[2] = { two_by_two(pairs[i][0]) };
+        in[1] = pairs[i][1] == pairs[i][0] ? imgpar_array_retain(in[0]) : two_by_two(pairs[i][1]);
+        imgpar_array *a = imgpar_pipeline_apply(p, ctx, in, 2);
+        int32_t got[4];
+        ck_assert_int_eq(imgpar_array_read(a, got, sizeof got), IMGPAR_OK);
+        for (int k = 0; k < 4; k++)
+            ck_assert_int_eq(got[k], (pairs[i][0] + k) * 10 - (pairs[i][1] + k));
+        imgpar_array_release(a);
+        imgpar_array_release(in[0]);
+        imgpar_array_release(in[1]);
+    }
+    imgpar_pipeline_release(p);
+}
+END_TEST
+
+/* A text whose graph has nothing of a file but its height. */
+START_TEST(a_text_that_reads_files_is_evaluated_each_time)
+{
+    char path[] = "/tmp/imgpar-lang-XXXXXX", text[200];
+    const int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    snprintf(text, sizeof text, "h = height(open(\"%s\"))\n$1 + h", path);
+    imgpar_pipeline *p = parsed(text);
+    for (int height = 1; height <= 4; height++) {
+        char pgm[40];
+        const int n = snprintf(pgm, sizeof pgm, "P5\n1 %d\n255\n", height);
+        ck_assert_int_eq(pwrite(fd, "P5 1 1 255        ", 18, 0), 18);
+        memset(pgm + n, 7, sizeof pgm - (size_t)n);
+        ck_assert_int_eq(pwrite(fd, pgm, (size_t)(n + height), 0), n + height);
+        ck_assert_int_eq(ftruncate(fd, n + height), 0);
+        imgpar_array *in = two_by_two(0), *a = imgpar_pipeline_apply(p, ctx, &in, 1);
+        int32_t got[4];
+        ck_assert_int_eq(imgpar_array_read(a, got, sizeof got), IMGPAR_OK);
+        ck_assert_int_eq(got[3], 3 + height);
+        imgpar_array_release(a);
+        imgpar_array_release(in);
+    }
+    imgpar_pipeline_release(p);
+    close(fd);
+    unlink(path);
+}
+END_TEST
+
 /* ---- how far it is ------------------------------------------------------------------------------ */
 
 typedef struct fractions {
@@ -1415,6 +1539,10 @@ int main(void)
     tcase_add_test(c, a_pipeline_that_was_not_parsed_is_no_function);
     tcase_add_test(c, threads_apply_one_pipeline);
     tcase_add_test(c, every_failing_allocation_of_a_function_is_reported);
+    tcase_add_test(c, what_is_made_again_is_what_the_text_makes);
+    tcase_add_test(c, a_graph_is_made_again_for_the_same_shapes_only);
+    tcase_add_test(c, a_graph_is_made_again_of_each_array);
+    tcase_add_test(c, a_text_that_reads_files_is_evaluated_each_time);
     tcase_add_loop_test(c, the_fraction_done_is_one_and_never_goes_back, 0, N(far_going));
     tcase_add_test(c, the_caret_stands_below_its_character);
     tcase_add_loop_test(c, arrays_have_the_right_elements, 0, N(arrays));

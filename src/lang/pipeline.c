@@ -3,13 +3,16 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "base/structs.h"
+#include "graph/template.h"
 #include "lang/parser.h"
 #include "lang/program.h"
 #include "run/progress.h"
 #include "run/save.h"
 
+#include <pthread.h>
 #include <string.h>
 
+typedef struct applied applied;
 struct imgpar_pipeline {
     ip_program program;
     char *name, *text, *folder;   /* copies */
@@ -18,7 +21,50 @@ struct imgpar_pipeline {
     imgpar_array *standard_input; /* what open("-") gave, for another run; or NULL */
     imgpar_status parsed;         /* of imgpar_pipeline_parse() */
     ip_error error;               /* of the last call */
+    applied *applied;
 };
+
+/* The graph of the last call as a function, which is made again for arrays of the same types without evaluating the
+ * text. Of any thread: a pipeline that is applied is const. */
+struct applied {
+    pthread_mutex_t lock;
+    ip_template *last; /* NULL: none */
+    size_t n_frames;   /* which $1 and frame() of last stood for; 0: arguments */
+};
+
+static applied *new_applied(void)
+{
+    applied *a = ip_zalloc(sizeof *a);
+    if (a) pthread_mutex_init(&a->lock, NULL);
+    return a;
+}
+
+/* The one before is forgotten. Takes t over. */
+static void remember(applied *a, ip_template *t, size_t n_frames)
+{
+    pthread_mutex_lock(&a->lock);
+    ip_template *before = a->last;
+    a->last = t;
+    a->n_frames = n_frames;
+    pthread_mutex_unlock(&a->lock);
+    ip_template_release(before);
+}
+
+static ip_template *remembered(applied *a, size_t n_frames)
+{
+    pthread_mutex_lock(&a->lock);
+    ip_template *t = a->n_frames == n_frames ? ip_template_retain(a->last) : NULL;
+    pthread_mutex_unlock(&a->lock);
+    return t;
+}
+
+static void free_applied(applied *a)
+{
+    if (!a) return;
+    ip_template_release(a->last);
+    pthread_mutex_destroy(&a->lock);
+    ip_free(a);
+}
 
 /* ---- parse -------------------------------------------------------------------------------- */
 
@@ -27,7 +73,9 @@ static imgpar_status parse(imgpar_pipeline *p, const char *name, const char *tex
     p->name = ip_strdup(name ? name : "pipeline");
     p->text = ip_strdup(text ? text : "");
     p->folder = folder ? ip_strdup(folder) : NULL;
-    if (!p->name || !p->text || (folder && !p->folder)) return ip_fail_memory(&p->error, "reading a pipeline");
+    p->applied = new_applied();
+    if (!p->name || !p->text || (folder && !p->folder) || !p->applied)
+        return ip_fail_memory(&p->error, "reading a pipeline");
     p->program.text = (ip_text){ .name = p->name, .text = p->text, .length = strlen(p->text) };
     imgpar_status st = ip_parse(&p->program, IP_PARSE_FILE, &p->error);
     if (st) return st;
@@ -54,6 +102,7 @@ IMGPAR_API void imgpar_pipeline_release(imgpar_pipeline *p)
     ip_free(p->name);
     ip_free(p->text);
     imgpar_array_release(p->standard_input);
+    free_applied(p->applied);
     ip_free(p->folder);
     ip_free(p);
 }
@@ -152,6 +201,7 @@ IMGPAR_API imgpar_status imgpar_pipeline_set(imgpar_pipeline *p, const char *nam
                            kind_wanted(s->value));
         ip_val_free(&p->given[i]);
         p->given[i] = v;
+        remember(p->applied, NULL, 0);
         return IMGPAR_OK;
     }
     return unknown_param(p, name);
@@ -517,12 +567,19 @@ IMGPAR_API imgpar_status imgpar_pipeline_check_frames(imgpar_pipeline *p, size_t
     return p->error.status;
 }
 
-/* The result for n arguments, or for n_frames of a video, the first of which is $1. */
-static imgpar_array *apply(const imgpar_pipeline *p, imgpar_context *ctx, imgpar_array *const *arrays, size_t n,
-                           size_t n_frames)
+/* Whether the text's value depends on its arguments alone: it names no row that reads files, which may change. */
+static bool reads_no_files(const ip_program *program)
 {
-    if (!p || !ctx || (n > 0 && !arrays))
-        return ip_array_error(ctx, IMGPAR_E_ARGUMENT, "apply: a pipeline, a context and its arrays are needed");
+    for (int k = 0; program->symbols.buckets && k < IP_SYMBOL_BUCKETS; k++)
+        for (const ip_symbol *s = program->symbols.buckets[k]; s; s = s->next)
+            if (s->op && s->op->flags & IP_OP_FILE) return false;
+    return true;
+}
+
+/* The text's value for n arguments, or for n_frames of a video, the first of which is $1. */
+static imgpar_array *evaluated(const imgpar_pipeline *p, imgpar_context *ctx, imgpar_array *const *arrays, size_t n,
+                               size_t n_frames)
+{
     ip_error err = { .status = IMGPAR_OK };
     if (p->parsed)
         err = p->error;
@@ -531,6 +588,26 @@ static imgpar_array *apply(const imgpar_pipeline *p, imgpar_context *ctx, imgpar
     ip_eval ev = { .ctx = ctx, .inputs = arrays, .n_inputs = n, .frames = arrays, .n_frames = n_frames, .err = &err };
     imgpar_array *result = err.status ? NULL : function_value(p, &ev);
     return result ? result : ip_array_error(ctx, err.status ? err.status : IMGPAR_E_INTERNAL, err.message);
+}
+
+static imgpar_array *apply(const imgpar_pipeline *p, imgpar_context *ctx, imgpar_array *const *arrays, size_t n,
+                           size_t n_frames)
+{
+    if (!p || !ctx || (n > 0 && !arrays))
+        return ip_array_error(ctx, IMGPAR_E_ARGUMENT, "apply: a pipeline, a context and its arrays are needed");
+    const size_t n_arrays = n_frames > 0 ? n_frames : n;
+    ip_template *last = p->parsed ? NULL : remembered(p->applied, n_frames);
+    imgpar_array *result = last ? ip_template_make(last, ctx, arrays, n_arrays) : NULL;
+    ip_template_release(last);
+    if (result) return result;
+    result = evaluated(p, ctx, arrays, n, n_frames);
+    ip_template *made = NULL;
+    if (!p->parsed && reads_no_files(&p->program) && !ip_template_new(result, arrays, n_arrays, &made)) {
+        imgpar_array_release(result);
+        return ip_array_error(ctx, IMGPAR_E_HOST_MEMORY, "out of host memory");
+    }
+    if (made) remember(p->applied, made, n_frames);
+    return result;
 }
 
 IMGPAR_API imgpar_array *imgpar_pipeline_apply(const imgpar_pipeline *p, imgpar_context *ctx,

@@ -120,10 +120,14 @@ bool ip_kernel_leave_pending(ip_device *device, const ip_kernel *k)
     return left;
 }
 
-/* Where the evaluation keeps the kernel's program; NULL: it keeps none. */
+ip_program **ip_kernel_kept_program(const ip_runner *runner, const ip_plan *plan, const ip_kernel *kernel)
+{
+    return runner->programs ? &runner->programs[kernel - plan->kernels] : NULL;
+}
+
 static ip_program **kept_program(const ip_launching *l)
 {
-    return l->runner->programs ? &l->runner->programs[l->kernel - l->plan->kernels] : NULL;
+    return ip_kernel_kept_program(l->runner, l->plan, l->kernel);
 }
 
 static imgpar_status get_program(ip_launching *l, ip_error *err)
@@ -372,7 +376,7 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
     if ((ip_region_is_empty(region) || kernel->domain[3] == 0) && kernel->n_folds == 0) return IMGPAR_OK;
     imgpar_status st = check_rows(kernel, err);
     if (st) return st;
-    if (kernel->schedule == IP_SCHEDULE_OPAQUE) return ip_opaque_run(runner, kernel, bindings, region, err);
+    if (kernel->schedule == IP_SCHEDULE_OPAQUE) return ip_opaque_run(runner, plan, kernel, bindings, region, err);
     if (kernel->is_scan || in_strips) st = ip_divide(&l, err);
     if (!st) st = ip_params_make(&l, err);
     if (!st) st = get_program(&l, err);

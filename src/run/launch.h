@@ -34,6 +34,8 @@ double ip_now_ms(void);
 ip_absence ip_kernel_absence(ip_device *device, const ip_kernel *k, double *spent);
 bool ip_kernel_charge(ip_device *device, const ip_kernel *k, double work);
 bool ip_kernel_leave_pending(ip_device *device, const ip_kernel *k);
+/* Where the evaluation keeps the kernel's program; NULL: it keeps none. */
+ip_program **ip_kernel_kept_program(const ip_runner *runner, const ip_plan *plan, const ip_kernel *kernel);
 /* Reports a step that took from start_ms until now (monotonic clock). */
 void ip_runner_event(const ip_runner *r, const char *kind, const char *name, double start_ms, uint64_t bytes_read,
                      uint64_t bytes_written);

@@ -12,6 +12,7 @@
 
 typedef struct running {
     const ip_runner *runner;
+    const ip_plan *plan;
     const ip_kernel *kernel;
     const ip_binding *bindings;
     ip_opaque_call call;
@@ -79,7 +80,7 @@ void ip_opaque_explain(ip_blas_mode mode, ip_device *device, ip_kernel *kernel)
 
 /* ---- what the launches need -------------------------------------------------------------- */
 
-static imgpar_status get_program(running *r, ip_error *err)
+static imgpar_status find_program(running *r, ip_error *err)
 {
     const ip_opaque *o = r->call.opaque;
     ip_str source = IP_STR_INIT;
@@ -98,6 +99,24 @@ static imgpar_status get_program(running *r, ip_error *err)
     if (built) ip_runner_event(r->runner, "compile", r->kernel->name, start, 0, 0);
     r->is_fresh = built;
     ip_free(text);
+    return st;
+}
+
+/* What is specialised may be another program for another region. */
+static ip_program **kept_program(const running *r)
+{
+    return r->call.opaque->kind->specialise ? NULL : ip_kernel_kept_program(r->runner, r->plan, r->kernel);
+}
+
+static imgpar_status get_program(running *r, ip_error *err)
+{
+    ip_program **kept = kept_program(r);
+    if (kept && *kept) {
+        r->program = *kept;
+        return IMGPAR_OK;
+    }
+    imgpar_status st = find_program(r, err);
+    if (!st && kept) *kept = r->program;
     return st;
 }
 
@@ -282,11 +301,12 @@ static imgpar_status run(running *r, ip_error *err)
     return gemm_of(&r->call, r->runner->blas, r->runner->device, &gemm) ? run_gemm(r, &gemm, err) : run_steps(r, err);
 }
 
-imgpar_status ip_opaque_run(const ip_runner *runner, const ip_kernel *kernel, const ip_binding *bindings,
-                            const ip_region *region, ip_error *err)
+imgpar_status ip_opaque_run(const ip_runner *runner, const ip_plan *plan, const ip_kernel *kernel,
+                            const ip_binding *bindings, const ip_region *region, ip_error *err)
 {
     const ip_opaque *o = ip_kernel_opaque(kernel);
     running r = { .runner = runner,
+                  .plan = plan,
                   .kernel = kernel,
                   .bindings = bindings,
                   .call = { .opaque = o, .device = facts_of(runner->device, kernel), .result = *region } };
@@ -298,6 +318,6 @@ imgpar_status ip_opaque_run(const ip_runner *runner, const ip_kernel *kernel, co
     if (!st) ip_kernel_report(runner, NULL, kernel, region, &(ip_took){ start_ms, r.busy_ms });
     for (int k = 0; k < IP_OPAQUE_SCRATCH; k++)
         ip_buffer_release(r.scratch[k]);
-    ip_program_release(r.program);
+    if (!kept_program(&r)) ip_program_release(r.program);
     return st;
 }
