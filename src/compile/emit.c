@@ -56,8 +56,9 @@ static int find_slot(ip_emit *e, ip_slot_kind kind, int index, const ip_stage *s
 
 static const char *slot_name(ip_emit *e, int at)
 {
-    static const char *const regions[] = { "z0", "z1", "y0", "y1", "x0", "x1" };
-    static const char *const strips[] = { "strip_rows", "strip_columns", "items_x", "items_y", "panel_columns" };
+    static const char *const bounds[] = {
+        [IP_Z0] = "z0", [IP_Z1] = "z1", [IP_Y0] = "y0", [IP_Y1] = "y1", [IP_X0] = "x0", [IP_X1] = "x1"
+    };
     static const char *const dims[] = { "depth", "height", "width" };
     static const char *const scans[IP_N_SCAN_SLOTS] = {
         [IP_SCAN_BLOCKS] = "blocks",     [IP_SCAN_STEPS] = "steps",     [IP_SCAN_CHUNK] = "chunk",
@@ -70,8 +71,12 @@ static const char *slot_name(ip_emit *e, int at)
         return "0";
     const ip_slot *s = &e->kernel->slots[at];
     switch (s->kind) {
-    case IP_SLOT_REGION: return regions[s->index];
-    case IP_SLOT_STRIP: return strips[s->index];
+    case IP_SLOT_REGION: return bounds[s->index];
+    case IP_SLOT_STRIP_ROWS: return "strip_rows";
+    case IP_SLOT_STRIP_COLUMNS: return "strip_columns";
+    case IP_SLOT_ITEMS_X: return "items_x";
+    case IP_SLOT_ITEMS_Y: return "items_y";
+    case IP_SLOT_PANEL_COLUMNS: return "panel_columns";
     case IP_SLOT_DIM: return ip_text(e->ir, "%s%d", dims[s->index], at);
     case IP_SLOT_START: return ip_text(e->ir, "start_%s", ip_emit_buffer(e, s->stage));
     case IP_SLOT_ORIGIN: return ip_text(e->ir, "o%c_%s", "zyx"[s->index], ip_emit_buffer(e, s->stage));
@@ -79,20 +84,23 @@ static const char *slot_name(ip_emit *e, int at)
     case IP_SLOT_PLANE: return ip_text(e->ir, "plane_%s", ip_emit_buffer(e, s->stage));
     case IP_SLOT_PLANES: return ip_text(e->ir, "planes_%s", ip_emit_buffer(e, s->stage));
     case IP_SLOT_RING_OFFSET: return ip_text(e->ir, "at_%s", ip_emit_ring(e, s->stage));
-    case IP_SLOT_IS_LARGE: return s->index ? "fetches" : "streams";
+    case IP_SLOT_STREAMS: return "streams";
+    case IP_SLOT_FETCHES: return "fetches";
     case IP_SLOT_SUMS: return ip_text(e->ir, "sums%d_%s", s->index, ip_emit_ring(e, s->stage));
     case IP_SLOT_RING_PITCH: return ip_text(e->ir, "pitch_%s", ip_emit_ring(e, s->stage));
-    case IP_SLOT_SCRATCH: return s->index ? "scratch_start" : "scratch_each";
+    case IP_SLOT_SCRATCH_EACH: return "scratch_each";
+    case IP_SLOT_SCRATCH_START: return "scratch_start";
     case IP_SLOT_PARTIAL: return ip_text(e->ir, "partials_%s", ip_emit_buffer(e, s->stage));
     case IP_SLOT_PARAM: return ip_text(e->ir, "p%d", at);
     case IP_SLOT_TABLE: return ip_text(e->ir, "t%d", at);
-    case IP_SLOT_ITEMS: return s->index ? "first_item" : "n_items";
+    case IP_SLOT_ITEMS: return "n_items";
+    case IP_SLOT_FIRST_ITEM: return "first_item";
     case IP_SLOT_SCAN: return scans[s->index];
     }
     return "?";
 }
 
-const char *ip_emit_slot(ip_emit *e, ip_slot_kind kind, int index, const ip_stage *stage, const ip_expr *param)
+const char *ip_emit_slot_at(ip_emit *e, ip_slot_kind kind, int index, const ip_stage *stage, const ip_expr *param)
 {
     if (kind == IP_SLOT_TABLE) {
         ip_kernel *k = e->kernel;
@@ -112,6 +120,18 @@ const char *ip_emit_slot(ip_emit *e, ip_slot_kind kind, int index, const ip_stag
     return slot_name(e, find_slot(e, kind, index, stage, param));
 }
 
+const char *ip_emit_slot(ip_emit *e, ip_slot_kind kind) { return ip_emit_slot_at(e, kind, 0, NULL, NULL); }
+
+const char *ip_emit_slot_of(ip_emit *e, ip_slot_kind kind, const ip_stage *stage)
+{
+    return ip_emit_slot_at(e, kind, 0, stage, NULL);
+}
+
+const char *ip_emit_bound(ip_emit *e, ip_bound bound)
+{
+    return ip_emit_slot_at(e, IP_SLOT_REGION, (int)bound, NULL, NULL);
+}
+
 const char *ip_emit_dim(ip_emit *e, const ip_stage *stage, int dim)
 {
     const int64_t *dims = stage->kind == IP_STAGE_HISTOGRAM && dim > 1 ? stage->dims : ip_stage_domain(stage);
@@ -123,7 +143,7 @@ const char *ip_emit_dim(ip_emit *e, const ip_stage *stage, int dim)
             continue;
         if (ip_stage_domain(s->stage)[dim] == dims[dim]) return slot_name(e, k);
     }
-    return ip_emit_slot(e, IP_SLOT_DIM, dim, stage, NULL);
+    return ip_emit_slot_at(e, IP_SLOT_DIM, dim, stage, NULL);
 }
 
 /* ---- buffers --------------------------------------------------------------------------- */
@@ -372,4 +392,35 @@ imgpar_status ip_pass_emit(ip_plan *plan, const ip_compile_options *options, ip_
         ip_free(e.uses);
     }
     return plan->ir->failed ? ip_fail_memory(err, "generating kernels") : IMGPAR_OK;
+}
+
+void ip_emit_let(ip_emit *e, const char *type, const char *name, const char *value)
+{
+    ip_s_add(e->ir, e->block, IP_S_LET, type, name, value);
+}
+
+void ip_emit_let_int(ip_emit *e, const char *name, const char *value) { ip_emit_let(e, "int", name, value); }
+
+void ip_emit_let_at_top(ip_emit *e, const char *type, const char *name, const char *value)
+{
+    ip_s_add(e->ir, e->top, IP_S_LET, type, name, value);
+}
+
+void ip_emit_var(ip_emit *e, const char *type, const char *name, const char *value)
+{
+    ip_s_add(e->ir, e->block, IP_S_VAR, type, name, value);
+}
+
+void ip_emit_set(ip_emit *e, const char *place, const char *value)
+{
+    ip_s_add(e->ir, e->block, IP_S_STORE, place, value, NULL);
+}
+
+void ip_emit_do(ip_emit *e, const char *statement) { ip_s_add(e->ir, e->block, IP_S_STORE, statement, NULL, NULL); }
+
+ip_stmt *ip_emit_if(ip_emit *e, const char *test) { return ip_s_add(e->ir, e->block, IP_S_IF, test, NULL, NULL); }
+
+ip_stmt *ip_emit_for(ip_emit *e, const char *name, const char *from, const char *to)
+{
+    return ip_s_add(e->ir, e->block, IP_S_FOR, name, from, to);
 }

@@ -79,6 +79,20 @@ typedef struct ip_mark {
     int n_rows;
 } ip_mark;
 ip_mark ip_emit_enter(ip_emit *e, ip_stmt *block);
+/*
+ * Statements at the end of the block that is being written: "const TYPE NAME = VALUE;", the same of ints, "TYPE NAME =
+ * VALUE;" (an array where VALUE is NULL), "PLACE = VALUE;", any other statement, and an if and a for, which are entered
+ * by ip_emit_enter().
+ */
+void ip_emit_let(ip_emit *e, const char *type, const char *name, const char *value);
+void ip_emit_let_int(ip_emit *e, const char *name, const char *value);
+/* The same in the kernel's outermost block. */
+void ip_emit_let_at_top(ip_emit *e, const char *type, const char *name, const char *value);
+void ip_emit_var(ip_emit *e, const char *type, const char *name, const char *value);
+void ip_emit_set(ip_emit *e, const char *place, const char *value);
+void ip_emit_do(ip_emit *e, const char *statement);
+ip_stmt *ip_emit_if(ip_emit *e, const char *test);
+ip_stmt *ip_emit_for(ip_emit *e, const char *name, const char *from, const char *to);
 void ip_emit_leave(ip_emit *e, ip_mark mark);
 
 /* From here on, until its block is left, x is called name. */
@@ -132,7 +146,11 @@ const char *ip_emit_column_of_load(ip_emit *e, const ip_expr *load, const char *
 const char *ip_emit_border(ip_emit *e, int border, const char *index, const char *extent);
 
 /* Names of parameters; each is declared once at the top. */
-const char *ip_emit_slot(ip_emit *e, ip_slot_kind kind, int index, const ip_stage *stage, const ip_expr *param);
+const char *ip_emit_slot_at(ip_emit *e, ip_slot_kind kind, int index, const ip_stage *stage, const ip_expr *param);
+/* Of the launch; of a stage or of its buffer; a bound of the region. */
+const char *ip_emit_slot(ip_emit *e, ip_slot_kind kind);
+const char *ip_emit_slot_of(ip_emit *e, ip_slot_kind kind, const ip_stage *stage);
+const char *ip_emit_bound(ip_emit *e, ip_bound bound);
 const char *ip_emit_dim(ip_emit *e, const ip_stage *stage, int dim);
 /* "b2": the buffer argument of a stage that is an input or output of the kernel. */
 const char *ip_emit_buffer(ip_emit *e, const ip_stage *stage);

@@ -57,38 +57,34 @@ static void fetch_next(ip_emit *e, const ip_placed *p, const char *from, const c
     const ip_stage *source = p->source;
     int size = (int)ip_dtype(source->dtype)->size_bytes, pixel = (int)source->dims[3] * size;
     if (!e->options->streams || (p->is_deep && !(p->stage->body->arg[1]->uses & IP_USES_X))) return;
-    const char *pitch = ip_emit_slot(e, IP_SLOT_PITCH, 0, source, NULL);
+    const char *pitch = ip_emit_slot_of(e, IP_SLOT_PITCH, source);
     const char *later = ip_text(e->ir, "%s + (%d / ((long)%s * %d) + 1) * %s", first_of_run(e, p, from, row),
                                 PAGE_BYTES, pitch, size, pitch);
     const char *beside = p->is_deep ? NULL : first_of_run(e, p, from, ip_text(e->ir, "(%s + n)", row));
     if (beside) later = ip_text(e->ir, "(%s + n < %s ? %s : %s)", row, ip_emit_dim(e, p->stage, 1), beside, later);
-    e->block = ip_s_add(e->ir, e->block, IP_S_IF, ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL), NULL, NULL);
-    ip_s_add(e->ir, e->block, IP_S_STORE,
-             ip_text(e->ir, "ip_fetch((__global const uchar *)(%s), %s * %d)", later,
-                     beside ? ip_text(e->ir, "%d", p->at_once) : "n", pixel),
-             NULL, NULL);
+    e->block = ip_emit_if(e, ip_emit_slot(e, IP_SLOT_FETCHES));
+    ip_emit_do(e, ip_text(e->ir, "ip_fetch((__global const uchar *)(%s), %s * %d)", later,
+                          beside ? ip_text(e->ir, "%d", p->at_once) : "n", pixel));
 }
 
 /* Rows row .. row + n of pixel x, lanes channels at a time. */
 static void move_pixels(ip_emit *e, const ip_placed *p, const char *from, const char *row, int lanes)
 {
     const char *type = p->stage->dtype == IMGPAR_F16 ? "ushort" : ip_dtype(p->stage->dtype)->cl; /* bits */
-    const char *pitch = ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, p->stage, NULL);
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "j", "0", "n"));
+    const char *pitch = ip_emit_slot_of(e, IP_SLOT_RING_PITCH, p->stage);
+    ip_mark mark = ip_emit_enter(e, ip_emit_for(e, "j", "0", "n"));
     const char *column = column_at(e, p, ip_text(e->ir, "(%s + j)", row));
     const char *read = ip_text(e->ir, "(__global const %s *)%s + (long)%s * %d", type, from, column, e->channels);
     const char *written = ip_text(e->ir, "(__global %s *)kept + j * %s + x * %d", type, pitch, e->channels);
     /* compilers may take a vector of bytes apart */
     bool is_word = lanes == 4 && ip_dtype(p->stage->dtype)->size_bytes == 1;
     if (is_word) {
-        ip_s_add(e->ir, e->block, IP_S_STORE, "struct __attribute__((packed)) word { uint bits; }", NULL, NULL);
-        ip_s_add(e->ir, e->block, IP_S_STORE,
-                 ip_text(e->ir, "((__global struct word *)(%s))->bits = ((__global const struct word *)(%s))->bits",
-                         written, read),
-                 NULL, NULL);
+        ip_emit_do(e, "struct __attribute__((packed)) word { uint bits; }");
+        ip_emit_do(e,
+                   ip_text(e->ir, "((__global struct word *)(%s))->bits = ((__global const struct word *)(%s))->bits",
+                           written, read));
     } else {
-        ip_s_add(e->ir, e->block, IP_S_STORE,
-                 ip_text(e->ir, "vstore%d(vload%d(0, %s), 0, %s)", lanes, lanes, read, written), NULL, NULL);
+        ip_emit_do(e, ip_text(e->ir, "vstore%d(vload%d(0, %s), 0, %s)", lanes, lanes, read, written));
     }
     ip_emit_leave(e, mark);
 }
@@ -107,11 +103,9 @@ static void move_line(ip_emit *e, const ip_placed *p, const char *from, const ch
         move_pixels(e, p, from, row, e->channels);
         return;
     }
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "has_next",
-             ip_text(e->ir, "x + 1 < %s & %s", xb, has_columns_behind(e, p, row, 1)));
+    ip_emit_let_int(e, "has_next", ip_text(e->ir, "x + 1 < %s & %s", xb, has_columns_behind(e, p, row, 1)));
     for (int k = 0; k < 2; k++) {
-        ip_mark mark =
-            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, k == 0 ? "has_next" : "!has_next", NULL, NULL));
+        ip_mark mark = ip_emit_enter(e, ip_emit_if(e, k == 0 ? "has_next" : "!has_next"));
         move_pixels(e, p, from, row, k == 0 ? 4 : 3);
         ip_emit_leave(e, mark);
     }
@@ -121,14 +115,14 @@ static void move_elements(ip_emit *e, const ip_placed *p, const char *row)
 {
     const ip_stage *s = p->stage;
     const char **coord = &e->coord[axis_of(p)], *old = *coord;
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "j", "0", "n"));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "across", ip_text(e->ir, "%s + j", row));
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl), "to",
-             ip_text(e->ir, "kept + j * %s", ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL)));
+    ip_mark mark = ip_emit_enter(e, ip_emit_for(e, "j", "0", "n"));
+    ip_emit_let_int(e, "across", ip_text(e->ir, "%s + j", row));
+    ip_emit_let(e, ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl), "to",
+                ip_text(e->ir, "kept + j * %s", ip_emit_slot_of(e, IP_SLOT_RING_PITCH, s)));
     *coord = "across";
     e->coord[3] = "0";
     if (e->channels > 1) {
-        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "c", "0", ip_text(e->ir, "%d", e->channels)));
+        ip_emit_enter(e, ip_emit_for(e, "c", "0", ip_text(e->ir, "%d", e->channels)));
         e->coord[3] = "c";
     }
     ip_emit_count_uses(e, (ip_expr *[]){ s->body }, 1);
@@ -157,10 +151,10 @@ static const char *turn_rows(ip_emit *e, const ip_placed *p, const char *type, c
     const ip_expr *load = p->stage->body, *column = load->arg[2];
     bool back = column->op == IP_X_SUB && !(column->arg[0]->uses & IP_USES_COORDS);
     const char *end = ip_text(e->ir, "%s + (%s - %s) / %d * %d", xa, xb, xa, ROWS, ROWS);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "turned",
-             e->channels == 1 ? end
-                              : ip_text(e->ir, "%s ? %s : %s", has_columns_behind(e, p, row, PIXELS_BEHIND), end, xa));
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, "turned");
+    ip_emit_let_int(
+        e, "turned",
+        e->channels == 1 ? end : ip_text(e->ir, "%s ? %s : %s", has_columns_behind(e, p, row, PIXELS_BEHIND), end, xa));
+    ip_stmt *loop = ip_emit_for(e, "x", xa, "turned");
     loop->d = ip_text(e->ir, "%d", ROWS);
     ip_mark mark = ip_emit_enter(e, loop);
     for (int k = 0; k < ROWS; k++) {
@@ -171,12 +165,10 @@ static const char *turn_rows(ip_emit *e, const ip_placed *p, const char *type, c
         ip_emit_leave(e, in_row);
     }
     const char *read = ip_text(e->ir, "__global const %s *", type);
-    ip_s_add(e->ir, e->block, IP_S_STORE,
-             ip_text(e->ir, "ip_turn_%s%s((%s)%s, (%s)%s, (%s)%s, (%s)%s, %s, n, %d, (__global %s *)kept + x * %d, %s)",
-                     type, e->channels == 3 ? "3" : "", read, from[0], read, from[1], read, from[2], read, from[3],
-                     column_at(e, p, row), back, type, e->channels,
-                     ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, p->stage, NULL)),
-             NULL, NULL);
+    ip_emit_do(
+        e, ip_text(e->ir, "ip_turn_%s%s((%s)%s, (%s)%s, (%s)%s, (%s)%s, %s, n, %d, (__global %s *)kept + x * %d, %s)",
+                   type, e->channels == 3 ? "3" : "", read, from[0], read, from[1], read, from[2], read, from[3],
+                   column_at(e, p, row), back, type, e->channels, ip_emit_slot_of(e, IP_SLOT_RING_PITCH, p->stage)));
     e->coord[2] = NULL;
     ip_emit_leave(e, mark);
     return "turned";
@@ -186,7 +178,7 @@ void ip_emit_across(ip_emit *e, const ip_placed *p, const char *xa, const char *
 {
     const ip_expr *load = p->stage->body;
     const char *type = ip_text(e->ir, "__global %s *", ip_dtype(p->stage->dtype)->cl),
-               *pitch = ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, p->stage, NULL);
+               *pitch = ip_emit_slot_of(e, IP_SLOT_RING_PITCH, p->stage);
     const char *test = p->is_deep ? "z == za" : ip_text(e->ir, "%s %% %d == 0 | %s == %s", row, p->at_once, row, first);
     const char *n = p->is_deep ? "zb - za"
                                : ip_text(e->ir, "min(%d - %s %% %d, min(yb + %d, %s) - %s)", p->at_once, row,
@@ -194,13 +186,13 @@ void ip_emit_across(ip_emit *e, const ip_placed *p, const char *xa, const char *
     const char *kept = p->is_deep
                            ? ip_emit_ring(e, p->stage)
                            : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, p->stage), row, p->rows, pitch);
-    ip_mark before = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, test, NULL, NULL));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", n);
-    ip_s_add(e->ir, e->block, IP_S_LET, type, "kept", kept);
+    ip_mark before = ip_emit_enter(e, ip_emit_if(e, test));
+    ip_emit_let_int(e, "n", n);
+    ip_emit_let(e, type, "kept", kept);
     if (p->is_deep) row = "za";
     const char *turned = turned_type(e, p);
     if (turned) xa = turn_rows(e, p, turned, xa, xb, row);
-    ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb));
+    ip_emit_enter(e, ip_emit_for(e, "x", xa, xb));
     e->coord[2] = "x";
     const char *from = ip_emit_row_pointer(e, load);
     ip_mark in_line = { e->block, e->n_trail, e->n_rows };
@@ -222,20 +214,20 @@ void ip_emit_tile_across(ip_emit *e, const ip_placed *p)
     const ip_tiling *t = &e->kernel->tiling;
     const ip_tile_range rows = ip_tile_span(e, p, true), columns = ip_tile_span(e, p, false);
     const char *n = ip_text_times(e->ir, ip_text(e->ir, "(%s - %s)", rows.to, rows.from), e->channels), *pixel = "x";
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", ip_text(e->ir, "%s + ly", columns.from), columns.to);
+    ip_stmt *loop = ip_emit_for(e, "x", ip_text(e->ir, "%s + ly", columns.from), columns.to);
     loop->d = ip_text(e->ir, "%d", t->group_height);
     ip_mark mark = ip_emit_enter(e, loop);
-    ip_stmt *elements = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "lx", n);
+    ip_stmt *elements = ip_emit_for(e, "k", "lx", n);
     elements->d = ip_text(e->ir, "%d", t->group_width);
     ip_emit_enter(e, elements);
     const char *below = "k";
     if (e->channels > 1) { /* no remainder: emit_blocks.c */
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "below", ip_text(e->ir, "k / %d", e->channels));
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "c", ip_text(e->ir, "k - below * %d", e->channels));
+        ip_emit_let_int(e, "below", ip_text(e->ir, "k / %d", e->channels));
+        ip_emit_let_int(e, "c", ip_text(e->ir, "k - below * %d", e->channels));
         below = "below";
         pixel = ip_text(e->ir, "x * %d + c", e->channels);
     }
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "y", ip_text(e->ir, "%s + %s", rows.from, below));
+    ip_emit_let_int(e, "y", ip_text(e->ir, "%s + %s", rows.from, below));
     e->coord[0] = "z";
     e->coord[1] = "y";
     e->coord[2] = "x";

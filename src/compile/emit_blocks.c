@@ -103,8 +103,7 @@ static const char *element_of(ip_emit *e, int row, int k) { return ip_text(e->ir
 static void put_elements(ip_emit *e, block b, int row, const char *index)
 {
     for (int k = 0; k < b.elements; k++)
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "out[%s]", ip_text_plus(e->ir, index, k)),
-                 element_of(e, row, k), NULL);
+        ip_emit_set(e, ip_text(e->ir, "out[%s]", ip_text_plus(e->ir, index, k)), element_of(e, row, k));
 }
 
 /* The same as words, of which the first element is in the lowest bits. */
@@ -119,8 +118,7 @@ static void put_words(ip_emit *e, const ip_placed *p, block b, int row, const ch
                                        element_of(e, row, k + n), 8 * size * n);
             whole = whole ? ip_text(e->ir, "%s | %s", whole, bits) : bits;
         }
-        ip_s_add(e->ir, e->block, IP_S_STORE,
-                 ip_text(e->ir, "*(%s uint *)(out + %s)", memory, ip_text_plus(e->ir, index, k)), whole, NULL);
+        ip_emit_set(e, ip_text(e->ir, "*(%s uint *)(out + %s)", memory, ip_text_plus(e->ir, index, k)), whole);
     }
 }
 
@@ -137,12 +135,12 @@ static void put_block(ip_emit *e, const ip_placed *p, block b)
         if (are_words && is_kept) {
             put_words(e, p, b, row, index);
         } else if (are_words) { /* a row of a buffer may begin within a word */
-            ip_s_add(e->ir, e->block, IP_S_LET, "int", "in_words",
-                     ip_text(e->ir, "((out - %s + at0) & %d) == 0", ip_emit_buffer(e, s), word - 1));
-            ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "in_words", NULL, NULL));
+            ip_emit_let_int(e, "in_words",
+                            ip_text(e->ir, "((out - %s + at0) & %d) == 0", ip_emit_buffer(e, s), word - 1));
+            ip_mark mark = ip_emit_enter(e, ip_emit_if(e, "in_words"));
             put_words(e, p, b, row, index);
             ip_emit_leave(e, mark);
-            mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "!in_words", NULL, NULL));
+            mark = ip_emit_enter(e, ip_emit_if(e, "!in_words"));
             put_elements(e, b, row, index);
             ip_emit_leave(e, mark);
         } else {
@@ -177,11 +175,11 @@ static void compute_whole_block(ip_emit *e, const ip_placed *p, bool flat, block
     const int apart = b.elements / b.pixels, n = b.rows * b.pixels;
     for (int row = 0; row < b.rows; row++)
         for (int k = 0; k < b.elements; k++)
-            ip_s_add(e->ir, e->block, IP_S_VAR, ip_dtype(s->dtype)->cl, element_of(e, row, k), NULL);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "y", "row0");
+            ip_emit_var(e, ip_dtype(s->dtype)->cl, element_of(e, row, k), NULL);
+    ip_emit_let_int(e, "y", "row0");
     for (int k = 0; k < apart; k++) {
         ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "i", ip_text_plus(e->ir, "at0", k));
+        ip_emit_let_int(e, "i", ip_text_plus(e->ir, "at0", k));
         e->flat = flat ? "i" : NULL;
         e->coord[2] = flat ? NULL : "i";
         ip_channels channels = { .n = 0 };
@@ -193,8 +191,7 @@ static void compute_whole_block(ip_emit *e, const ip_placed *p, bool flat, block
         }
         ip_emit_count_uses(e, bodies, n);
         for (int j = 0; j < n; j++)
-            ip_s_add(e->ir, e->block, IP_S_STORE, element_of(e, j / b.pixels, j % b.pixels * apart + k),
-                     ip_emit_value(e, bodies[j]), NULL);
+            ip_emit_set(e, element_of(e, j / b.pixels, j % b.pixels * apart + k), ip_emit_value(e, bodies[j]));
         if (!flat) ip_emit_leave_channels(e, &channels);
         e->flat = e->coord[2] = NULL;
         ip_emit_leave(e, mark);
@@ -207,17 +204,14 @@ static void compute_cut_block(ip_emit *e, const ip_placed *p, bool flat, block b
                               ip_tile_range columns)
 {
     const char *row = p->pad_rows ? "row" : "y";
-    ip_mark in_row =
-        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, row, ip_text(e->ir, "max(row0, %s)", rows.from),
-                                  ip_text(e->ir, "min(row0 + %d, %s)", b.rows, rows.to)));
-    if (p->pad_rows)
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "y",
-                 ip_emit_border(e, p->pad_border, "row", ip_emit_dim(e, p->stage, 1)));
+    ip_mark in_row = ip_emit_enter(e, ip_emit_for(e, row, ip_text(e->ir, "max(row0, %s)", rows.from),
+                                                  ip_text(e->ir, "min(row0 + %d, %s)", b.rows, rows.to)));
+    if (p->pad_rows) ip_emit_let_int(e, "y", ip_emit_border(e, p->pad_border, "row", ip_emit_dim(e, p->stage, 1)));
     ip_tile_target t = ip_tile_target_of(e, p, row);
     ip_emit_row_pointers(e, p->stage->body);
-    ip_mark in_element = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, ip_tile_variable(p, flat),
-                                                   ip_text(e->ir, "max(at0, %s)", columns.from),
-                                                   ip_text(e->ir, "min(at0 + %d, %s)", b.elements, columns.to)));
+    ip_mark in_element =
+        ip_emit_enter(e, ip_emit_for(e, ip_tile_variable(p, flat), ip_text(e->ir, "max(at0, %s)", columns.from),
+                                     ip_text(e->ir, "min(at0 + %d, %s)", b.elements, columns.to)));
     ip_tile_element(e, t, flat);
     ip_emit_leave(e, in_element);
     ip_emit_leave(e, in_row);
@@ -243,31 +237,31 @@ bool ip_emit_tile_blocks(ip_emit *e, const ip_placed *p, bool flat)
     const char *row_edges = "", *column_edges = "";
     e->coord[0] = "z";
     e->coord[1] = "y";
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "item", ip_text(e->ir, "ly * %d + lx", t->group_width),
-                             count_blocks(e, p, b, blocks_across));
+    ip_stmt *loop =
+        ip_emit_for(e, "item", ip_text(e->ir, "ly * %d + lx", t->group_width), count_blocks(e, p, b, blocks_across));
     loop->d = ip_text(e->ir, "%d", t->group_width * t->group_height);
     ip_mark in_block = ip_emit_enter(e, loop);
     across =
         (ip_tile_range){ ip_text_times(e->ir, across.from, e->channels), ip_text_times(e->ir, across.to, e->channels) };
     /* No remainder: of a quotient and a remainder that belong together compilers make what Oclgrind cannot run. */
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "down", ip_text(e->ir, "item / %d", blocks_across));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "row0",
-             ip_text(e->ir, "%s + %s", ip_tile_first_row(e, p), ip_text_times(e->ir, "down", b.rows)));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "at0",
-             ip_text(e->ir, "%s + %s",
-                     ip_text_times(e->ir, p->left ? ip_text(e->ir, "(xa - %d)", p->left) : "xa", e->channels),
-                     ip_text_times(e->ir, ip_text(e->ir, "(item - down * %d)", blocks_across), b.elements)));
+    ip_emit_let_int(e, "down", ip_text(e->ir, "item / %d", blocks_across));
+    ip_emit_let_int(e, "row0",
+                    ip_text(e->ir, "%s + %s", ip_tile_first_row(e, p), ip_text_times(e->ir, "down", b.rows)));
+    ip_emit_let_int(e, "at0",
+                    ip_text(e->ir, "%s + %s",
+                            ip_text_times(e->ir, p->left ? ip_text(e->ir, "(xa - %d)", p->left) : "xa", e->channels),
+                            ip_text_times(e->ir, ip_text(e->ir, "(item - down * %d)", blocks_across), b.elements)));
     if (p->pad_rows) row_edges = ip_text(e->ir, " & row0 >= 0 & row0 + %d <= %s", b.rows, ip_emit_dim(e, s, 1));
     if (p->pad)
         column_edges = ip_text(e->ir, " & at0 >= 0 & at0 + %d <= %s", b.elements,
                                ip_text_times(e->ir, ip_emit_dim(e, s, 2), e->channels));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "is_whole",
-             ip_text(e->ir, "row0 >= %s & row0 + %d <= %s & at0 >= %s & at0 + %d <= %s%s%s", down.from, b.rows, down.to,
-                     across.from, b.elements, across.to, row_edges, column_edges));
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "is_whole", NULL, NULL));
+    ip_emit_let_int(e, "is_whole",
+                    ip_text(e->ir, "row0 >= %s & row0 + %d <= %s & at0 >= %s & at0 + %d <= %s%s%s", down.from, b.rows,
+                            down.to, across.from, b.elements, across.to, row_edges, column_edges));
+    ip_mark mark = ip_emit_enter(e, ip_emit_if(e, "is_whole"));
     compute_whole_block(e, p, flat, b);
     ip_emit_leave(e, mark);
-    mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "!is_whole", NULL, NULL));
+    mark = ip_emit_enter(e, ip_emit_if(e, "!is_whole"));
     compute_cut_block(e, p, flat, b, down, across);
     ip_emit_leave(e, mark);
     ip_emit_leave(e, in_block);

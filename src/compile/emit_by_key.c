@@ -35,8 +35,8 @@ static const char *cells_of(ip_emit *e, const ip_stage *s)
 static void declare_tables(ip_emit *e, const ip_stage *s, const char *first)
 {
     const char *type = ip_text(e->ir, "__global %s *", type_of(s));
-    ip_s_add(e->ir, e->block, IP_S_LET, type, "tables",
-             ip_text(e->ir, "%s + (long)(%s) * (%s)", ip_fold_named(e, "partial", s), first, cells_of(e, s)));
+    ip_emit_let(e, type, "tables",
+                ip_text(e->ir, "%s + (long)(%s) * (%s)", ip_fold_named(e, "partial", s), first, cells_of(e, s)));
 }
 
 /* Clears the tables of a strip. */
@@ -50,7 +50,7 @@ void ip_emit_by_key_begin(ip_emit *e, const ip_stage *s)
     declare_tables(e, s, block ? ip_text(e->ir, "%s / %d", left, block) : "item");
     const char *n = block ? ip_text(e->ir, "(%s - %s + %d) / %d * (%s)", right, left, block - 1, block, cells_of(e, s))
                           : cells_of(e, s);
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", n);
+    ip_stmt *loop = ip_emit_for(e, "k", "0", n);
     ip_s_add(e->ir, loop, IP_S_STORE, "tables[k]", ip_fold_neutral(e, s), NULL);
     ip_emit_leave(e, mark);
 }
@@ -63,11 +63,11 @@ static bool declare_row(ip_emit *e, ip_expr *x, const char *name, int channels)
     const char *type = ip_cl_type(x->dtype);
     e->channels = channels;
     if ((stands = ip_stands_in_row(e, x))) {
-        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global const %s *", type), name,
-                 ip_text(e->ir, "%s + (long)q * %d", ip_emit_row_pointer(e, x), channels));
+        ip_emit_let(e, ip_text(e->ir, "__global const %s *", type), name,
+                    ip_text(e->ir, "%s + (long)q * %d", ip_emit_row_pointer(e, x), channels));
     } else {
         const ip_site site = ip_emit_site(e);
-        ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "%s[%d]", name, PIXELS * channels), NULL);
+        ip_emit_var(e, type, ip_text(e->ir, "%s[%d]", name, PIXELS * channels), NULL);
         ip_emit_kept_row(e, x, name, ip_is_flat(&site, x));
     }
     e->channels = others;
@@ -101,8 +101,7 @@ typedef struct step {
 static void enter_inside(ip_emit *e, const step *s)
 {
     const char *keys = ip_emit_value(e, s->fold->keys);
-    if (!s->is_inside)
-        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "(uint)row < (uint)%s", keys), NULL, NULL));
+    if (!s->is_inside) ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "(uint)row < (uint)%s", keys)));
 }
 
 static bool is_one_value(const step *s) { return !(s->value->uses & IP_USES_COORDS); }
@@ -112,16 +111,15 @@ static void join_values(ip_emit *e, const step *s, const char *from, const char 
 {
     const int channels = (int)s->fold->over[3], pitch = ip_by_key_pitch(s->fold);
     const char *type = type_of(s->fold);
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "k", from, to));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "row", "key[k]");
+    ip_mark mark = ip_emit_enter(e, ip_emit_for(e, "k", from, to));
+    ip_emit_let_int(e, "row", "key[k]");
     enter_inside(e, s);
     for (int c = 0; c < channels; c++) {
         const char *cell = channels == 1 ? "tables[row]" : ip_text(e->ir, "tables[row * %d + %d]", pitch, c),
                    *value = is_one_value(s) ? ip_emit_value(e, s->value)
                             : channels == 1 ? "value[k]"
                                             : ip_text(e->ir, "value[k * %d + %d]", channels, c);
-        ip_s_add(e->ir, e->block, IP_S_STORE, cell, joined(e, s->fold, cell, ip_text(e->ir, "(%s)%s", type, value)),
-                 NULL);
+        ip_emit_set(e, cell, joined(e, s->fold, cell, ip_text(e->ir, "(%s)%s", type, value)));
     }
     ip_emit_leave(e, mark);
 }
@@ -133,15 +131,12 @@ static void join_vectors(ip_emit *e, const step *s)
     const int channels = (int)s->fold->over[3], pitch = ip_by_key_pitch(s->fold);
     const int size = (int)ip_dtype(s->fold->acc_dtype)->size_bytes;
     const char *type = ip_text(e->ir, "%s%d", type_of(s->fold), pitch), *space = s->is_in_buffer ? "__global " : "";
-    ip_s_add(e->ir, e->block, IP_S_STORE,
-             ip_text(e->ir, "typedef %s __attribute__((aligned(%d))) channels", type, size), NULL, NULL);
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), "rows",
-             ip_text(e->ir, "(__global %s *)tables", type));
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", "end - q - 1"));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "row", "key[k]");
+    ip_emit_do(e, ip_text(e->ir, "typedef %s __attribute__((aligned(%d))) channels", type, size));
+    ip_emit_let(e, ip_text(e->ir, "__global %s *", type), "rows", ip_text(e->ir, "(__global %s *)tables", type));
+    ip_mark mark = ip_emit_enter(e, ip_emit_for(e, "k", "0", "end - q - 1"));
+    ip_emit_let_int(e, "row", "key[k]");
     enter_inside(e, s);
-    ip_s_add(e->ir, e->block, IP_S_STORE, "rows[row]",
-             ip_text(e->ir, "rows[row] + *(%sconst channels *)(value + k * %d)", space, channels), NULL);
+    ip_emit_set(e, "rows[row]", ip_text(e->ir, "rows[row] + *(%sconst channels *)(value + k * %d)", space, channels));
     ip_emit_leave(e, mark);
     join_values(e, s, "end - q - 1", "end - q");
 }
@@ -154,18 +149,16 @@ static void count_keys(ip_emit *e, const step *s)
 {
     const char *type = ip_cl_type(s->key->dtype), *keys = ip_emit_value(e, s->fold->keys);
     const int few = FEW_KEYS / (int)ip_dtype(s->key->dtype)->size_bytes;
-    ip_mark mark =
-        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s <= %d", keys, few), NULL, NULL));
-    ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "row", "0", keys));
-    ip_s_add(e->ir, e->block, IP_S_VAR, "ushort", "n", "0");
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", "end - q");
+    ip_mark mark = ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "%s <= %d", keys, few)));
+    ip_emit_enter(e, ip_emit_for(e, "row", "0", keys));
+    ip_emit_var(e, "ushort", "n", "0");
+    ip_stmt *loop = ip_emit_for(e, "k", "0", "end - q");
     loop->parallel = IP_REDUCTION;
     loop->vector_width = 32;
     ip_s_add(e->ir, loop, IP_S_STORE, "n", ip_text(e->ir, "n + (key[k] == (%s)row)", type), NULL);
-    ip_s_add(e->ir, e->block, IP_S_STORE, "tables[row]",
-             ip_text(e->ir, "tables[row] + (ulong)n * (ulong)%s", ip_emit_value(e, s->value)), NULL);
+    ip_emit_set(e, "tables[row]", ip_text(e->ir, "tables[row] + (ulong)n * (ulong)%s", ip_emit_value(e, s->value)));
     ip_emit_leave(e, mark);
-    ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s > %d", keys, few), NULL, NULL));
+    ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "%s > %d", keys, few)));
     join_values(e, s, "0", "end - q");
     ip_emit_leave(e, mark);
 }
@@ -189,11 +182,11 @@ void ip_emit_by_key_row(ip_emit *e, const ip_stage *s, const char *xa, const cha
     step now = { .fold = s, .value = narrow_value(parts[0]) };
     now.key = narrow_key(e, s, parts[1], &now.is_inside);
     /* PIXELS divide a block, so no step goes from one to the next */
-    ip_stmt *steps = ip_s_add(e->ir, e->block, IP_S_FOR, "at", ip_text(e->ir, "%s - %s %% %d", xa, xa, PIXELS), xb);
+    ip_stmt *steps = ip_emit_for(e, "at", ip_text(e->ir, "%s - %s %% %d", xa, xa, PIXELS), xb);
     steps->d = ip_text(e->ir, "%d", PIXELS);
     ip_mark mark = ip_emit_enter(e, steps);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "q", ip_text(e->ir, "max(at, %s)", xa));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "end", ip_text(e->ir, "min(at + %d, %s)", PIXELS, xb));
+    ip_emit_let_int(e, "q", ip_text(e->ir, "max(at, %s)", xa));
+    ip_emit_let_int(e, "end", ip_text(e->ir, "min(at + %d, %s)", PIXELS, xb));
     declare_row(e, now.key, "key", 1);
     if (!is_one_value(&now)) now.is_in_buffer = declare_row(e, now.value, "value", (int)s->over[3]);
     declare_tables(e, s, block ? ip_text(e->ir, "q / %d", block) : "item");
@@ -207,24 +200,21 @@ void ip_emit_by_key_results(ip_emit *e, const ip_stage *s)
     const int block = s->block, channels = (int)s->over[3];
     const char *cells = cells_of(e, s),
                *n = block ? ip_text(e->ir, "(%s + %d) / %d", ip_emit_dim(e, s, 2), block - 1, block)
-                          : ip_emit_slot(e, IP_SLOT_ITEMS, 0, NULL, NULL);
+                          : ip_emit_slot(e, IP_SLOT_ITEMS);
     ip_fold_declare_partials(e, s, type_of(s));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "k", ip_emit_global_id(e, 0));
+    ip_emit_let_int(e, "k", ip_emit_global_id(e, 0));
     ip_mark mark = ip_emit_enter(
-        e, ip_s_add(e->ir, e->block, IP_S_IF,
-                    ip_text(e->ir, "k < %s", ip_text_times(e->ir, ip_emit_value(e, s->keys), channels)), NULL, NULL));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "cell",
-             ip_by_key_pitch(s) == channels
-                 ? "k"
-                 : ip_text(e->ir, "k / %d * %d + k %% %d", channels, ip_by_key_pitch(s), channels));
-    ip_s_add(e->ir, e->block, IP_S_VAR, type_of(s), "result",
-             s->init ? ip_emit_value(e, s->init) : ip_fold_neutral(e, s));
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", n);
+        e, ip_emit_if(e, ip_text(e->ir, "k < %s", ip_text_times(e->ir, ip_emit_value(e, s->keys), channels))));
+    ip_emit_let_int(e, "cell",
+                    ip_by_key_pitch(s) == channels
+                        ? "k"
+                        : ip_text(e->ir, "k / %d * %d + k %% %d", channels, ip_by_key_pitch(s), channels));
+    ip_emit_var(e, type_of(s), "result", s->init ? ip_emit_value(e, s->init) : ip_fold_neutral(e, s));
+    ip_stmt *loop = ip_emit_for(e, "t", "0", n);
     ip_mark in_loop = ip_emit_enter(e, loop);
-    ip_s_add(e->ir, e->block, IP_S_LET, type_of(s), "v",
-             ip_text(e->ir, "%s[(long)t * (%s) + cell]", ip_fold_named(e, "partial", s), cells));
-    ip_s_add(e->ir, e->block, IP_S_STORE, "result", joined(e, s, "result", "v"), NULL);
+    ip_emit_let(e, type_of(s), "v", ip_text(e->ir, "%s[(long)t * (%s) + cell]", ip_fold_named(e, "partial", s), cells));
+    ip_emit_set(e, "result", joined(e, s, "result", "v"));
     ip_emit_leave(e, in_loop);
-    ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[k]", ip_emit_buffer(e, s)), "result", NULL);
+    ip_emit_set(e, ip_text(e->ir, "%s[k]", ip_emit_buffer(e, s)), "result");
     ip_emit_leave(e, mark);
 }

@@ -44,12 +44,12 @@ static extent extent_of(ip_emit *e, const ip_stage *s, ip_place where)
     int size = (int)ip_dtype(s->dtype)->size_bytes;
     if (where == IP_PLACE_RING) /* anywhere in what the work-item has */
         return (extent){ "__global", "mine",
-                         ip_text(e->ir, "(long)%s * %d", ip_emit_slot(e, IP_SLOT_SCRATCH, 0, NULL, NULL), 64 / size) };
+                         ip_text(e->ir, "(long)%s * %d", ip_emit_slot(e, IP_SLOT_SCRATCH_EACH), 64 / size) };
     if (where == IP_PLACE_TILE) /* or the work-group */
         return (extent){ "__local", "memory", ip_text(e->ir, "%d", e->kernel->tiling.bytes / size) };
     return (extent){ "__global", ip_emit_buffer(e, s),
-                     ip_text(e->ir, "%s * %s", ip_emit_slot(e, IP_SLOT_PLANE, 0, s, NULL),
-                             ip_emit_slot(e, IP_SLOT_PLANES, 0, s, NULL)) };
+                     ip_text(e->ir, "%s * %s", ip_emit_slot_of(e, IP_SLOT_PLANE, s),
+                             ip_emit_slot_of(e, IP_SLOT_PLANES, s)) };
 }
 
 const char *ip_emit_checked_index(ip_emit *e, const ip_stage *s, ip_place where, bool is_written, const char *pointer,

@@ -354,8 +354,8 @@ static const char *cast(ip_emit *e, const ip_expr *x, const char *arg)
 static const char *limited(ip_emit *e, const char *type, const char *v, char symbol, double limit)
 {
     const char *name = ip_text(e->ir, "v%d", e->n_values++), *suffix = type[0] == 'f' ? "f" : "";
-    ip_s_add(e->ir, e->block, IP_S_LET, type, name,
-             ip_text(e->ir, "(%s %c %.0f.0%s ? %s : %.0f.0%s)", v, symbol, limit, suffix, v, limit, suffix));
+    ip_emit_let(e, type, name,
+                ip_text(e->ir, "(%s %c %.0f.0%s ? %s : %.0f.0%s)", v, symbol, limit, suffix, v, limit, suffix));
     return name;
 }
 
@@ -368,7 +368,7 @@ static const char *saturate_float(ip_emit *e, const ip_expr *x, const char *arg)
     if (facts->size_bytes > (is_double ? 4 : 2)) return ip_text(e->ir, "convert_%s_sat_rte(%s)", type, arg);
     if (facts->is_signed && !isfinite(a->lo + a->hi)) {
         v = ip_text(e->ir, "v%d", e->n_values++);
-        ip_s_add(e->ir, e->block, IP_S_LET, real, v, ip_text(e->ir, "(%s != %s ? 0 : %s)", arg, arg, arg));
+        ip_emit_let(e, real, v, ip_text(e->ir, "(%s != %s ? 0 : %s)", arg, arg, arg));
     }
     /* an infinite range admits NaN, which becomes 0 here */
     if (!(a->lo >= facts->minimum - 0.49 && isfinite(a->hi))) v = limited(e, real, v, '>', facts->minimum);
@@ -422,9 +422,9 @@ static const char *window_inline(ip_emit *e, const ip_expr *x)
 {
     const char *acc = ip_text(e->ir, "w%d", e->n_values++);
     const char *type = ip_cl_type(x->dtype);
-    ip_s_add(e->ir, e->block, IP_S_VAR, type, acc, ip_emit_window_start(e, x));
+    ip_emit_var(e, type, acc, ip_emit_window_start(e, x));
     const char *j = ip_text(e->ir, "j%d", x->window), *i = ip_text(e->ir, "i%d", x->window);
-    ip_stmt *rows = ip_s_add(e->ir, e->block, IP_S_FOR, j, "0", ip_text(e->ir, "%d", x->taps_y));
+    ip_stmt *rows = ip_emit_for(e, j, "0", ip_text(e->ir, "%d", x->taps_y));
     ip_stmt *columns = ip_s_add(e->ir, rows, IP_S_FOR, i, "0", ip_text(e->ir, "%d", x->taps_x));
     ip_mark mark = ip_emit_enter(e, columns);
     ip_emit_name_tap(e, x, 0, j);
@@ -434,7 +434,7 @@ static const char *window_inline(ip_emit *e, const ip_expr *x)
     e->acc[0] = acc;
     ip_expr *next = x->fold == IP_FOLD_FMA ? ip_x_fma(e->ir, x->arg[1], x->arg[0], current)
                                            : ip_x_binary(e->ir, ip_fold_op(x->fold), current, x->arg[0]);
-    ip_s_add(e->ir, e->block, IP_S_STORE, acc, ip_emit_value(e, next), NULL);
+    ip_emit_set(e, acc, ip_emit_value(e, next));
     e->acc[0] = old_acc;
     ip_emit_leave(e, mark);
     return acc;
@@ -448,7 +448,7 @@ static const char *leaf_text(ip_emit *e, ip_expr *x)
     case IP_X_CONST: return number_text(e, x);
     case IP_X_COORD: return e->coord[x->axis] ? e->coord[x->axis] : "0";
     case IP_X_ACC: return e->acc[x->axis];
-    case IP_X_PARAM: return ip_emit_slot(e, IP_SLOT_PARAM, 0, NULL, x);
+    case IP_X_PARAM: return ip_emit_slot_at(e, IP_SLOT_PARAM, 0, NULL, x);
     default: return ip_emit_name_of(e, x);
     }
 }
@@ -458,7 +458,7 @@ static const char *operation(ip_emit *e, ip_expr *x);
 static const char *declared(ip_emit *e, ip_expr *x, const char *text)
 {
     const char *name = ip_text(e->ir, "v%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(x->dtype), name, text);
+    ip_emit_let(e, ip_cl_type(x->dtype), name, text);
     ip_emit_name(e, x, name);
     return name;
 }

@@ -31,7 +31,7 @@ enum { LANES = 16, BLOCK = 2048, BINS_KEPT = 1536 };
 
 static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
 
-static void line(ip_emit *e, const char *text) { ip_s_add(e->ir, e->block, IP_S_STORE, text, NULL, NULL); }
+static void line(ip_emit *e, const char *text) { ip_emit_do(e, text); }
 
 /* The value no element changes: 0, or the far end of the dtype. */
 const char *ip_fold_neutral(ip_emit *e, const ip_stage *s)
@@ -78,9 +78,9 @@ const char *ip_fold_named(ip_emit *e, const char *what, const ip_stage *s)
 /* The partial results of all work-items, one after the other. */
 void ip_fold_declare_partials(ip_emit *e, const ip_stage *s, const char *type)
 {
-    ip_s_add(
-        e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), ip_fold_named(e, "partial", s),
-        ip_text(e->ir, "(__global %s *)(scratch + (long)%s * 64)", type, ip_emit_slot(e, IP_SLOT_PARTIAL, 0, s, NULL)));
+    ip_emit_let(
+        e, ip_text(e->ir, "__global %s *", type), ip_fold_named(e, "partial", s),
+        ip_text(e->ir, "(__global %s *)(scratch + (long)%s * 64)", type, ip_emit_slot_of(e, IP_SLOT_PARTIAL, s)));
 }
 
 /* ip_histogram_pitch(), as text. */
@@ -101,8 +101,8 @@ void ip_emit_fold_begin(ip_emit *e, const ip_stage *s)
         const char *counts = ip_fold_named(e, "counts", s);
         ip_fold_declare_partials(e, s, "uint");
         const char *cells = ip_text(e->ir, "%s * %d", pitch(e, s), (int)s->dims[1] * ip_histogram_tables(e->kernel, s));
-        ip_s_add(e->ir, e->top, IP_S_LET, "__global uint *", counts,
-                 ip_text(e->ir, "%s + item * %s", ip_fold_named(e, "partial", s), cells));
+        ip_emit_let_at_top(e, "__global uint *", counts,
+                           ip_text(e->ir, "%s + item * %s", ip_fold_named(e, "partial", s), cells));
         ip_stmt *loop = ip_s_add(e->ir, e->top, IP_S_FOR, "k", "0", cells);
         ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "%s[k]", counts), "0", NULL);
         return;
@@ -115,7 +115,7 @@ void ip_emit_fold_begin(ip_emit *e, const ip_stage *s)
 /* total, lost += v */
 void ip_fold_add_compensated(ip_emit *e, const char *type, const char *total, const char *lost, const char *v)
 {
-    ip_s_add(e->ir, e->block, IP_S_LET, type, "next", ip_text(e->ir, "%s + %s", total, v));
+    ip_emit_let(e, type, "next", ip_text(e->ir, "%s + %s", total, v));
     line(e, ip_text(e->ir, "%s += fabs(%s) >= fabs(%s) ? (%s - next) + %s : (%s - next) + %s", lost, total, v, total, v,
                     v, total));
     line(e, ip_text(e->ir, "%s = next", total));
@@ -157,7 +157,7 @@ void ip_emit_kept_row(ip_emit *e, ip_expr *bin, const char *name, bool flat)
     const char *values[IP_WRITTEN_CHANNELS], *var = flat ? "i" : "x";
     const char *from = flat ? ip_text(e->ir, "q * %d", e->channels) : "q",
                *to = flat ? ip_text(e->ir, "end * %d", e->channels) : "end";
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
+    ip_stmt *loop = ip_emit_for(e, var, from, to);
     loop->parallel = IP_INDEPENDENT;
     loop->vector_width = ip_emit_width(e, bin, bin->dtype);
     ip_mark mark = ip_emit_enter(e, loop);
@@ -165,7 +165,7 @@ void ip_emit_kept_row(ip_emit *e, ip_expr *bin, const char *name, bool flat)
     for (int c = 0; c < channels.n; c++) {
         const char *at = flat ? ip_text(e->ir, "i - q * %d", e->channels)
                               : ip_text(e->ir, "(x - q) * %d + %s", e->channels, ip_emit_channel_text(e, c));
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[%s]", name, at), values[c], NULL);
+        ip_emit_set(e, ip_text(e->ir, "%s[%s]", name, at), values[c]);
     }
     leave_element(e, &channels);
     ip_emit_leave(e, mark);
@@ -185,18 +185,18 @@ static void count_bin(ip_emit *e, const ip_stage *s, const char *index, const ch
 static void count_bins(ip_emit *e, const ip_stage *s, bool is_inside)
 {
     int step = ip_histogram_tables(e->kernel, s) * e->channels;
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "(end - q) * %d", e->channels));
+    ip_emit_let_int(e, "n", ip_text(e->ir, "(end - q) * %d", e->channels));
     const char *whole = "0";
     if (e->channels <= IP_WRITTEN_CHANNELS) {
         whole = ip_text(e->ir, "n - n %% %d", step);
-        ip_stmt *groups = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", whole);
+        ip_stmt *groups = ip_emit_for(e, "k", "0", whole);
         groups->d = ip_text(e->ir, "%d", step);
         ip_mark mark = ip_emit_enter(e, groups);
         for (int k = 0; k < step; k++)
             count_bin(e, s, ip_text(e->ir, "k + %d", k), ip_text(e->ir, "%d", k), is_inside);
         ip_emit_leave(e, mark);
     }
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "k", whole, "n"));
+    ip_mark mark = ip_emit_enter(e, ip_emit_for(e, "k", whole, "n"));
     count_bin(e, s, "k", e->channels == 1 ? "0" : ip_text(e->ir, "(k %% %d)", e->channels), is_inside);
     ip_emit_leave(e, mark);
 }
@@ -221,17 +221,16 @@ static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const c
     bool is_inside;
     ip_expr *bin = kept_bin(e, s, &is_inside);
     int pixels = e->channels > 0 && e->channels < BINS_KEPT ? BINS_KEPT / e->channels : 1;
-    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "q", xa, xb);
+    ip_stmt *blocks = ip_emit_for(e, "q", xa, xb);
     blocks->d = ip_text(e->ir, "%d", pixels);
     ip_mark mark = ip_emit_enter(e, blocks);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "end", ip_text(e->ir, "min(q + %d, %s)", pixels, xb));
+    ip_emit_let_int(e, "end", ip_text(e->ir, "min(q + %d, %s)", pixels, xb));
     ip_emit_fetch(e, s->body, "q", "end");
     if (is_row_of_bytes(e, bin)) {
-        ip_s_add(e->ir, e->block, IP_S_LET, "__global const uchar *", "bin",
-                 ip_text(e->ir, "%s + (long)q * %d", ip_emit_row_pointer(e, bin), e->channels));
+        ip_emit_let(e, "__global const uchar *", "bin",
+                    ip_text(e->ir, "%s + (long)q * %d", ip_emit_row_pointer(e, bin), e->channels));
     } else {
-        ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(bin->dtype), ip_text(e->ir, "bin[%d]", pixels * e->channels),
-                 NULL);
+        ip_emit_var(e, ip_cl_type(bin->dtype), ip_text(e->ir, "bin[%d]", pixels * e->channels), NULL);
         ip_emit_kept_row(e, bin, "bin", flat);
     }
     count_bins(e, s, is_inside);
@@ -262,7 +261,7 @@ static void fold_columns(ip_emit *e, const ip_stage *s, ip_expr *body, const col
     const char *values[IP_WRITTEN_CHANNELS], *var = c->flat ? "i" : "x";
     const char *from = c->flat ? ip_text(e->ir, "%s * %d", c->from, e->channels) : c->from;
     const char *to = c->flat ? ip_text(e->ir, "%s * %d", c->to, e->channels) : c->to;
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
+    ip_stmt *loop = ip_emit_for(e, var, from, to);
     if (s->reduce != IP_REDUCE_CUSTOM) {
         loop->parallel = IP_REDUCTION;
         loop->vector_width = c->width;
@@ -270,7 +269,7 @@ static void fold_columns(ip_emit *e, const ip_stage *s, ip_expr *body, const col
     ip_mark mark = ip_emit_enter(e, loop);
     ip_channels channels = enter_element(e, body, c->flat, var, values);
     for (int k = 0; k < channels.n; k++)
-        ip_s_add(e->ir, e->block, IP_S_STORE, target, ip_fold_combined(e, s, target, values[k]), NULL);
+        ip_emit_set(e, target, ip_fold_combined(e, s, target, values[k]));
     leave_element(e, &channels);
     ip_emit_leave(e, mark);
 }
@@ -295,11 +294,11 @@ static bool is_least_of_few(const ip_stage *s)
 /* least = that of the first channel at a column */
 static void declare_least(ip_emit *e, const ip_stage *s, const char *from)
 {
-    ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(s->acc_dtype), "least", NULL);
+    ip_emit_var(e, ip_cl_type(s->acc_dtype), "least", NULL);
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
     e->coord[2] = from;
     e->coord[3] = "0";
-    ip_s_add(e->ir, e->block, IP_S_STORE, "least", ip_emit_value(e, s->least_place), NULL);
+    ip_emit_set(e, "least", ip_emit_value(e, s->least_place));
     e->coord[2] = e->coord[3] = NULL;
     ip_emit_leave(e, mark);
 }
@@ -315,14 +314,14 @@ static void test_columns(ip_emit *e, ip_expr *test, const columns *c)
     const char *values[IP_WRITTEN_CHANNELS], *var = flat ? "i" : "x";
     const char *from = flat ? ip_text(e->ir, "%s * %d", c->from, e->channels) : c->from,
                *to = flat ? ip_text(e->ir, "%s * %d", c->to, e->channels) : c->to;
-    ip_s_add(e->ir, e->block, IP_S_VAR, tests[ip_dtype(dtype)->size_bytes], "any", "0");
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
+    ip_emit_var(e, tests[ip_dtype(dtype)->size_bytes], "any", "0");
+    ip_stmt *loop = ip_emit_for(e, var, from, to);
     loop->parallel = IP_REDUCTION;
     loop->vector_width = ip_emit_width(e, test, dtype);
     ip_mark mark = ip_emit_enter(e, loop);
     ip_channels channels = enter_element(e, test, flat, var, values);
     for (int k = 0; k < channels.n; k++)
-        ip_s_add(e->ir, e->block, IP_S_STORE, "any", ip_text(e->ir, "any | %s", values[k]), NULL);
+        ip_emit_set(e, "any", ip_text(e->ir, "any | %s", values[k]));
     leave_element(e, &channels);
     ip_emit_leave(e, mark);
 }
@@ -331,16 +330,16 @@ static void least_of_row(ip_emit *e, const ip_stage *s, const char *xa, const ch
 {
     const char *total = ip_fold_named(e, "total", s);
     const columns c = { "q", "end", false, ip_emit_width(e, s->body, s->acc_dtype) };
-    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "q", xa, xb);
+    ip_stmt *blocks = ip_emit_for(e, "q", xa, xb);
     blocks->d = ip_text(e->ir, "%d", e->channels < BLOCK ? BLOCK / e->channels : 1);
     blocks->parallel = IP_FEW;
     ip_mark in_row = ip_emit_enter(e, blocks);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "end", ip_text(e->ir, "min(q + %s, %s)", blocks->d, xb));
+    ip_emit_let_int(e, "end", ip_text(e->ir, "min(q + %s, %s)", blocks->d, xb));
     declare_least(e, s, "q");
-    ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "least < %s", total), NULL, NULL));
+    ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "least < %s", total)));
     ip_emit_fetch(e, s->body, "q", "end");
     test_columns(e, s->body->arg[0], &c);
-    ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "any", NULL, NULL));
+    ip_emit_enter(e, ip_emit_if(e, "any"));
     fold_columns(e, s, s->body, &c, total);
     ip_emit_leave(e, in_row);
 }
@@ -358,16 +357,16 @@ static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char
     if (small) {
         body = small;
         target = "row";
-        ip_s_add(e->ir, e->block, IP_S_VAR, body->lo < 0 ? "int" : "uint", "row", "0");
+        ip_emit_var(e, body->lo < 0 ? "int" : "uint", "row", "0");
     }
     ip_mark in_row = { e->block, e->n_trail, e->n_rows };
     if (e->kernel->n_folds == 1) { /* of several, all but the first find the row in the cache */
         int pixels = e->channels > 0 && e->channels < BLOCK ? BLOCK / e->channels : 1;
-        ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "q", xa, xb);
+        ip_stmt *blocks = ip_emit_for(e, "q", xa, xb);
         blocks->d = ip_text(e->ir, "%d", pixels);
         blocks->parallel = IP_FEW;
         ip_emit_enter(e, blocks);
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "end", ip_text(e->ir, "min(q + %d, %s)", pixels, xb));
+        ip_emit_let_int(e, "end", ip_text(e->ir, "min(q + %d, %s)", pixels, xb));
         ip_emit_fetch(e, s->body, "q", "end");
         from = "q";
         to = "end";
@@ -384,47 +383,44 @@ static void lanes_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
     int step = flat || e->channels == 1 ? LANES : 1;
     const char *from = flat ? ip_text(e->ir, "%s * %d", xa, e->channels) : xa;
     const char *to = flat ? ip_text(e->ir, "%s * %d", xb, e->channels) : xb;
-    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", from, to);
+    ip_stmt *blocks = ip_emit_for(e, "i0", from, to);
     blocks->d = ip_text(e->ir, "%d", BLOCK);
     ip_mark in_block = ip_emit_enter(e, blocks);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "i1", ip_text(e->ir, "min(i0 + %d, %s)", BLOCK, to));
-    ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "lane[%d]", LANES), NULL);
+    ip_emit_let_int(e, "i1", ip_text(e->ir, "min(i0 + %d, %s)", BLOCK, to));
+    ip_emit_var(e, type, ip_text(e->ir, "lane[%d]", LANES), NULL);
     ip_emit_fetch(e, s->body, ip_text(e->ir, flat ? "(i0 / %d)" : "i0", e->channels),
                   ip_text(e->ir, flat ? "(i1 / %d)" : "i1", e->channels));
-    ip_stmt *init = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", ip_text(e->ir, "%d", LANES));
+    ip_stmt *init = ip_emit_for(e, "t", "0", ip_text(e->ir, "%d", LANES));
     ip_s_add(e->ir, init, IP_S_STORE, "lane[t]", ip_fold_neutral(e, s), NULL);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "whole", ip_text(e->ir, "i1 - (i1 - i0) %% %d", step));
+    ip_emit_let_int(e, "whole", ip_text(e->ir, "i1 - (i1 - i0) %% %d", step));
     for (int part = 0; part < 2; part++) { /* whole groups of lanes, then the rest */
-        ip_stmt *groups =
-            ip_s_add(e->ir, e->block, IP_S_FOR, "q", part == 0 ? "i0" : "whole", part == 0 ? "whole" : "i1");
+        ip_stmt *groups = ip_emit_for(e, "q", part == 0 ? "i0" : "whole", part == 0 ? "whole" : "i1");
         groups->d = ip_text(e->ir, "%d", step);
         ip_mark in_group = ip_emit_enter(e, groups);
-        ip_stmt *lanes =
-            ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", part == 0 ? ip_text(e->ir, "%d", step) : "i1 - q");
+        ip_stmt *lanes = ip_emit_for(e, "t", "0", part == 0 ? ip_text(e->ir, "%d", step) : "i1 - q");
         if (part == 0 && step == LANES) {
             lanes->parallel = IP_INDEPENDENT;
             lanes->vector_width = s->acc_dtype == IMGPAR_F64 ? LANES / 2 : LANES;
         }
         ip_mark in_lanes = ip_emit_enter(e, lanes);
         const char *var = flat ? "i" : "x";
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", var, "q + t");
+        ip_emit_let_int(e, var, "q + t");
         ip_channels channels = enter_element(e, s->body, flat, var, values);
         for (int c = 0; c < channels.n; c++)
-            ip_s_add(e->ir, e->block, IP_S_STORE, "lane[t]", ip_fold_combined(e, s, "lane[t]", values[c]), NULL);
+            ip_emit_set(e, "lane[t]", ip_fold_combined(e, s, "lane[t]", values[c]));
         leave_element(e, &channels);
         ip_emit_leave(e, in_lanes);
         ip_emit_leave(e, in_group);
     }
     for (int half = LANES / 2; half > 0; half /= 2) {
-        ip_stmt *pairs = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", ip_text(e->ir, "%d", half));
+        ip_stmt *pairs = ip_emit_for(e, "t", "0", ip_text(e->ir, "%d", half));
         ip_s_add(e->ir, pairs, IP_S_STORE, "lane[t]",
                  ip_fold_combined(e, s, "lane[t]", ip_text(e->ir, "lane[t + %d]", half)), NULL);
     }
     if (s->reduce == IP_REDUCE_SUM)
         ip_fold_add_compensated(e, type, ip_fold_named(e, "total", s), ip_fold_named(e, "lost", s), "lane[0]");
     else
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_fold_named(e, "total", s),
-                 ip_fold_combined(e, s, ip_fold_named(e, "total", s), "lane[0]"), NULL);
+        ip_emit_set(e, ip_fold_named(e, "total", s), ip_fold_combined(e, s, ip_fold_named(e, "total", s), "lane[0]"));
     ip_emit_leave(e, in_block);
 }
 
@@ -474,11 +470,10 @@ void ip_emit_fold_end(ip_emit *e, const ip_stage *s)
 /* One work-item a bin. */
 static void finish_histogram(ip_emit *e, const ip_stage *s)
 {
-    const char *bins = ip_emit_dim(e, s, 2), *items = ip_emit_slot(e, IP_SLOT_ITEMS, 0, NULL, NULL);
+    const char *bins = ip_emit_dim(e, s, 2), *items = ip_emit_slot(e, IP_SLOT_ITEMS);
     ip_fold_declare_partials(e, s, "uint");
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "bin", ip_emit_global_id(e, 0));
-    ip_stmt *when =
-        ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "bin < %s * %d", bins, (int)s->dims[1]), NULL, NULL);
+    ip_emit_let_int(e, "bin", ip_emit_global_id(e, 0));
+    ip_stmt *when = ip_emit_if(e, ip_text(e->ir, "bin < %s * %d", bins, (int)s->dims[1]));
     ip_s_add(e->ir, when, IP_S_VAR, "uint", "count", "0");
     ip_stmt *loop = ip_s_add(e->ir, when, IP_S_FOR, "k", "0", items);
     ip_s_add(e->ir, loop, IP_S_STORE,
@@ -494,8 +489,8 @@ void ip_fold_store_result(ip_emit *e, const ip_stage *s, const char *total, cons
     /* NaN as a total means that nothing but NaN was seen, or inf - inf in the compensation: then the plain sum. */
     if (ip_fold_sums_floats(s)) {
         const char *sum = ip_fold_named(e, "sum", s);
-        ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(s->acc_dtype), sum,
-                 ip_text(e->ir, "isfinite(%s) ? %s + %s : %s", total, total, lost, total));
+        ip_emit_let(e, ip_cl_type(s->acc_dtype), sum,
+                    ip_text(e->ir, "isfinite(%s) ? %s + %s : %s", total, total, lost, total));
         total = sum;
     }
     e->acc[0] = total;
@@ -507,23 +502,21 @@ void ip_fold_store_result(ip_emit *e, const ip_stage *s, const char *total, cons
 /* One work-item in all. */
 static void finish_reduction(ip_emit *e, const ip_stage *s)
 {
-    const char *type = ip_cl_type(s->acc_dtype), *items = ip_emit_slot(e, IP_SLOT_ITEMS, 0, NULL, NULL);
+    const char *type = ip_cl_type(s->acc_dtype), *items = ip_emit_slot(e, IP_SLOT_ITEMS);
     const char *partial = ip_fold_named(e, "partial", s), *total = ip_fold_named(e, "total", s),
                *lost = ip_fold_named(e, "lost", s);
-    ip_mark outer = ip_emit_enter(
-        e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == 0", ip_emit_global_id(e, 0)), NULL, NULL));
+    ip_mark outer = ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "%s == 0", ip_emit_global_id(e, 0))));
     ip_fold_declare_partials(e, s, type);
-    ip_s_add(e->ir, e->block, IP_S_VAR, type, total, ip_fold_neutral(e, s));
-    if (ip_fold_sums_floats(s)) ip_s_add(e->ir, e->block, IP_S_VAR, type, lost, "0");
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", items);
+    ip_emit_var(e, type, total, ip_fold_neutral(e, s));
+    if (ip_fold_sums_floats(s)) ip_emit_var(e, type, lost, "0");
+    ip_stmt *loop = ip_emit_for(e, "k", "0", items);
     ip_mark mark = ip_emit_enter(e, loop);
-    ip_s_add(e->ir, e->block, IP_S_LET, type, "v",
-             ip_text(e->ir, ip_fold_sums_floats(s) ? "%s[k * 2]" : "%s[k]", partial));
+    ip_emit_let(e, type, "v", ip_text(e->ir, ip_fold_sums_floats(s) ? "%s[k * 2]" : "%s[k]", partial));
     if (ip_fold_sums_floats(s)) {
         ip_fold_add_compensated(e, type, total, lost, "v");
         line(e, ip_text(e->ir, "%s += %s[k * 2 + 1]", lost, partial));
     } else {
-        ip_s_add(e->ir, e->block, IP_S_STORE, total, ip_fold_combined(e, s, total, "v"), NULL);
+        ip_emit_set(e, total, ip_fold_combined(e, s, total, "v"));
     }
     ip_emit_leave(e, mark);
     ip_fold_store_result(e, s, total, lost);
@@ -537,7 +530,7 @@ void ip_emit_finish(ip_emit *e)
     int fold = 0;
     if (k->schedule == IP_SCHEDULE_TILES) {
         ip_emit_group_memory(e, k->tiling.group_width * k->tiling.group_height * 2 * (int)sizeof(int64_t));
-        ip_s_add(e->ir, e->top, IP_S_LET, "int", "lane", "get_local_id(0)");
+        ip_emit_let_at_top(e, "int", "lane", "get_local_id(0)");
     }
     for (int i = 0; i < k->n_outputs; i++) {
         const ip_stage *s = k->outputs[i];

@@ -18,7 +18,7 @@
 
 static int group_items(const ip_emit *e) { return e->kernel->tiling.group_width * e->kernel->tiling.group_height; }
 
-static void line(ip_emit *e, const char *text) { ip_s_add(e->ir, e->block, IP_S_STORE, text, NULL, NULL); }
+static void line(ip_emit *e, const char *text) { ip_emit_do(e, text); }
 static void barrier(ip_emit *e) { ip_s_add(e->ir, e->block, IP_S_BARRIER, "LOCAL", NULL, NULL); }
 
 /* ---- before and within tiles ---------------------------------------------------------- */
@@ -29,23 +29,20 @@ void ip_emit_group_fold_begin(ip_emit *e, const ip_placed *p)
     e->kernel->has_scratch = true;
     if (s->kind == IP_STAGE_HISTOGRAM) {
         const char *counts = ip_fold_named(e, "counts", s);
-        ip_s_add(e->ir, e->block, IP_S_LET, "__local uint *", counts,
-                 ip_text(e->ir, "(__local uint *)memory + %d", p->offset / 4));
-        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "lane",
-                                 ip_text(e->ir, "%d", (int)ip_histogram_cells(s) * p->copies));
+        ip_emit_let(e, "__local uint *", counts, ip_text(e->ir, "(__local uint *)memory + %d", p->offset / 4));
+        ip_stmt *loop = ip_emit_for(e, "k", "lane", ip_text(e->ir, "%d", (int)ip_histogram_cells(s) * p->copies));
         loop->d = ip_text(e->ir, "%d", group_items(e));
         ip_s_add(e->ir, loop, IP_S_STORE, ip_text(e->ir, "%s[k]", counts), "0", NULL);
         return;
     }
-    ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(s->acc_dtype), ip_fold_named(e, "total", s), ip_fold_neutral(e, s));
-    if (ip_fold_sums_floats(s))
-        ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(s->acc_dtype), ip_fold_named(e, "lost", s), "0");
+    ip_emit_var(e, ip_cl_type(s->acc_dtype), ip_fold_named(e, "total", s), ip_fold_neutral(e, s));
+    if (ip_fold_sums_floats(s)) ip_emit_var(e, ip_cl_type(s->acc_dtype), ip_fold_named(e, "lost", s), "0");
 }
 
 /* A few elements a tile are added plainly, the tile's sum with compensation. */
 void ip_emit_group_fold_tile(ip_emit *e, const ip_placed *p)
 {
-    if (ip_fold_sums_floats(p->stage)) ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(p->stage->acc_dtype), "sum", "0");
+    if (ip_fold_sums_floats(p->stage)) ip_emit_var(e, ip_cl_type(p->stage->acc_dtype), "sum", "0");
 }
 
 void ip_emit_group_fold_tile_end(ip_emit *e, const ip_placed *p)
@@ -60,9 +57,9 @@ static void count(ip_emit *e, const ip_placed *p, const char *value, int channel
 {
     const ip_stage *s = p->stage;
     const char *bins = ip_emit_dim(e, s, 2), *bin = ip_text(e->ir, "bin%d", channel);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", bin, value);
+    ip_emit_let_int(e, bin, value);
     const char *copy = p->copies > 1 ? ip_text(e->ir, "lane %% %d * %d + ", p->copies, (int)ip_histogram_cells(s)) : "";
-    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s >= 0 & %s < %s", bin, bin, bins), NULL, NULL);
+    ip_stmt *when = ip_emit_if(e, ip_text(e->ir, "%s >= 0 & %s < %s", bin, bin, bins));
     ip_s_add(e->ir, when, IP_S_STORE,
              ip_text(e->ir, "atomic_inc(%s + %s%s * %s + %s)", ip_fold_named(e, "counts", s), copy,
                      ip_emit_channel_text(e, channel), bins, bin),
@@ -77,7 +74,7 @@ void ip_emit_group_fold_element(ip_emit *e, const ip_placed *p, const char *cons
         if (s->kind == IP_STAGE_HISTOGRAM)
             count(e, p, values[c], c);
         else
-            ip_s_add(e->ir, e->block, IP_S_STORE, target, ip_fold_combined(e, s, target, values[c]), NULL);
+            ip_emit_set(e, target, ip_fold_combined(e, s, target, values[c]));
     }
 }
 
@@ -99,25 +96,24 @@ static const char *fold_tree(ip_emit *e, const ip_stage *s)
     bool floats = ip_fold_sums_floats(s);
     int items = group_items(e);
     const char *own = ip_text(e->ir, "%s[lane]", tree), *own_lost = ip_text(e->ir, "%s[lane + %d]", tree, items);
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__local %s *", type), tree,
-             ip_text(e->ir, "(__local %s *)memory", type));
+    ip_emit_let(e, ip_text(e->ir, "__local %s *", type), tree, ip_text(e->ir, "(__local %s *)memory", type));
     barrier(e); /* whoever reads a tile there has done so */
     if (any_order(s)) {
         line(e, ip_text(e->ir, "ip_group_%s_%s(%s, %s, lane, %d)", names[s->reduce], type, tree,
                         ip_fold_named(e, "total", s), items));
         return tree;
     }
-    ip_s_add(e->ir, e->block, IP_S_STORE, own, ip_fold_named(e, "total", s), NULL);
-    if (floats) ip_s_add(e->ir, e->block, IP_S_STORE, own_lost, ip_fold_named(e, "lost", s), NULL);
+    ip_emit_set(e, own, ip_fold_named(e, "total", s));
+    if (floats) ip_emit_set(e, own_lost, ip_fold_named(e, "lost", s));
     barrier(e);
     for (int n = items / 2; n > 0; n /= 2) {
-        ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "lane < %d", n), NULL, NULL));
+        ip_mark mark = ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "lane < %d", n)));
         const char *other = ip_text(e->ir, "%s[lane + %d]", tree, n);
         if (floats) {
             ip_fold_add_compensated(e, type, own, own_lost, other);
             line(e, ip_text(e->ir, "%s += %s[lane + %d]", own_lost, tree, items + n));
         } else {
-            ip_s_add(e->ir, e->block, IP_S_STORE, own, ip_fold_combined(e, s, own, other), NULL);
+            ip_emit_set(e, own, ip_fold_combined(e, s, own, other));
         }
         ip_emit_leave(e, mark);
         barrier(e);
@@ -132,7 +128,7 @@ static void store_counts(ip_emit *e, const ip_placed *p)
                *cells = ip_text(e->ir, "%s * %d", ip_emit_dim(e, s, 2), (int)s->dims[1]);
     barrier(e);
     ip_fold_declare_partials(e, s, "uint");
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "lane", cells);
+    ip_stmt *loop = ip_emit_for(e, "k", "lane", cells);
     loop->d = ip_text(e->ir, "%d", group_items(e));
     const char *sum = ip_text(e->ir, "%s[k]", counts);
     for (int copy = 1; copy < p->copies; copy++)
@@ -150,7 +146,7 @@ void ip_emit_group_fold_end(ip_emit *e, const ip_placed *p)
     }
     const char *tree = fold_tree(e, s), *partial = ip_fold_named(e, "partial", s);
     ip_fold_declare_partials(e, s, ip_cl_type(s->acc_dtype));
-    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, "lane == 0", NULL, NULL);
+    ip_stmt *when = ip_emit_if(e, "lane == 0");
     bool floats = ip_fold_sums_floats(s);
     ip_s_add(e->ir, when, IP_S_STORE, ip_text(e->ir, floats ? "%s[item * 2]" : "%s[item]", partial),
              ip_text(e->ir, "%s[0]", tree), NULL);
@@ -164,23 +160,22 @@ void ip_emit_group_finish(ip_emit *e, const ip_stage *s)
     const char *type = ip_cl_type(s->acc_dtype), *partial = ip_fold_named(e, "partial", s);
     const char *total = ip_fold_named(e, "total", s), *lost = ip_fold_named(e, "lost", s);
     bool floats = ip_fold_sums_floats(s);
-    ip_mark in_group = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "get_group_id(0) == 0", NULL, NULL));
+    ip_mark in_group = ip_emit_enter(e, ip_emit_if(e, "get_group_id(0) == 0"));
     ip_fold_declare_partials(e, s, type);
-    ip_s_add(e->ir, e->block, IP_S_VAR, type, total, ip_fold_neutral(e, s));
-    if (floats) ip_s_add(e->ir, e->block, IP_S_VAR, type, lost, "0");
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", "lane", ip_emit_slot(e, IP_SLOT_ITEMS, 0, NULL, NULL));
+    ip_emit_var(e, type, total, ip_fold_neutral(e, s));
+    if (floats) ip_emit_var(e, type, lost, "0");
+    ip_stmt *loop = ip_emit_for(e, "k", "lane", ip_emit_slot(e, IP_SLOT_ITEMS));
     loop->d = ip_text(e->ir, "%d", group_items(e));
     ip_mark mark = ip_emit_enter(e, loop);
     if (floats) {
         ip_fold_add_compensated(e, type, total, lost, ip_text(e->ir, "%s[k * 2]", partial));
         line(e, ip_text(e->ir, "%s += %s[k * 2 + 1]", lost, partial));
     } else {
-        ip_s_add(e->ir, e->block, IP_S_STORE, total, ip_fold_combined(e, s, total, ip_text(e->ir, "%s[k]", partial)),
-                 NULL);
+        ip_emit_set(e, total, ip_fold_combined(e, s, total, ip_text(e->ir, "%s[k]", partial)));
     }
     ip_emit_leave(e, mark);
     const char *tree = fold_tree(e, s);
-    mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "lane == 0", NULL, NULL));
+    mark = ip_emit_enter(e, ip_emit_if(e, "lane == 0"));
     ip_fold_store_result(e, s, ip_text(e->ir, "%s[0]", tree), ip_text(e->ir, "%s[%d]", tree, group_items(e)));
     ip_emit_leave(e, mark);
     ip_emit_leave(e, in_group);

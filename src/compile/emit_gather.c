@@ -57,12 +57,12 @@ static const ip_gathered_place *place_of(ip_emit *e, const ip_expr *load, const 
     if (!is_whole) {
         const char *wanted = ip_text(e->ir, "at%d", e->n_values++);
         by = ip_text(e->ir, "by%d", e->n_values++);
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", wanted, place);
+        ip_emit_let_int(e, wanted, place);
         place = ip_text(e->ir, "min(%s, %s * %d - %d)", wanted, ip_emit_dim(e, load->source, 2), (int)each, bytes);
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", at, place);
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", by, ip_text(e->ir, "(%s - %s) * 8", wanted, at));
+        ip_emit_let_int(e, at, place);
+        ip_emit_let_int(e, by, ip_text(e->ir, "(%s - %s) * 8", wanted, at));
     } else {
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", at, place);
+        ip_emit_let_int(e, at, place);
     }
     const int i = g->n_places < IP_MOST_GATHERED ? g->n_places++ : g->n_places - 1;
     g->places[i] = (ip_gathered_place){ load->source, b->column, load->border, b->lo, k, at, by, inside };
@@ -83,10 +83,9 @@ static const char *half_of(ip_emit *e, const char *row, const ip_gathered_place 
         word = ip_text(e->ir, "word%d", e->n_values++);
         const char *read = ip_text(e->ir, "ip_word_%d((__global const uchar *)%s + %s)", bytes, row, place->at);
         if (place->by) read = ip_text(e->ir, "%s >> %s", read, place->by);
-        ip_s_add(e->ir, e->block, IP_S_LET, bytes == IP_GATHERED_WORD ? "ulong" : "uint", word, read);
+        ip_emit_let(e, bytes == IP_GATHERED_WORD ? "ulong" : "uint", word, read);
     }
-    ip_s_add(e->ir, e->block, IP_S_LET, "uint", name,
-             half ? ip_text(e->ir, "(uint)(%s >> 32)", word) : ip_text(e->ir, "(uint)%s", word));
+    ip_emit_let(e, "uint", name, half ? ip_text(e->ir, "(uint)(%s >> 32)", word) : ip_text(e->ir, "(uint)%s", word));
     const int i = g->n_halves < IP_MOST_GATHERED ? g->n_halves++ : g->n_halves - 1;
     g->halves[i] = (ip_gathered_half){ row, place->at, half, word, name };
     return name;

@@ -61,7 +61,7 @@ static const char *of_each_channel(ip_emit *e, ip_expr *x)
 static const char *declared(ip_emit *e, const ip_expr *x, const char *text)
 {
     const char *name = ip_text(e->ir, "v%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, lanes_type(e, x), name, text);
+    ip_emit_let(e, lanes_type(e, x), name, text);
     return name;
 }
 
@@ -73,7 +73,7 @@ static void fold_tap(ip_emit *e, const ip_expr *x, const char *sum)
     const char *value = lanes_of(e, x->arg[0]);
     const char *next = x->fold == IP_FOLD_FMA ? ip_text(e->ir, "fma(%s, %s, %s)", lanes_of(e, x->arg[1]), value, sum)
                                               : ip_text(e->ir, "%s + %s", sum, value);
-    ip_s_add(e->ir, e->block, IP_S_STORE, sum, next, NULL);
+    ip_emit_set(e, sum, next);
 }
 
 /* The sums of a window for n pixels. */
@@ -81,9 +81,9 @@ static void window_of_each(ip_emit *e, const ip_expr *x, const char *const *pixe
 {
     for (int u = 0; u < n; u++) {
         sums[u] = ip_text(e->ir, "w%d", e->n_values++);
-        ip_s_add(e->ir, e->block, IP_S_VAR, lanes_type(e, x), sums[u], spread(e, x, ip_emit_window_start(e, x)));
+        ip_emit_var(e, lanes_type(e, x), sums[u], spread(e, x, ip_emit_window_start(e, x)));
     }
-    ip_stmt *rows = ip_s_add(e->ir, e->block, IP_S_FOR, "j", "0", ip_text(e->ir, "%d", x->taps_y));
+    ip_stmt *rows = ip_emit_for(e, "j", "0", ip_text(e->ir, "%d", x->taps_y));
     ip_stmt *columns = ip_s_add(e->ir, rows, IP_S_FOR, "k", "0", ip_text(e->ir, "%d", x->taps_x));
     ip_mark mark = ip_emit_enter(e, columns);
     ip_emit_name_tap(e, x, 0, "j");
@@ -165,7 +165,7 @@ static const char *pixel_text(ip_emit *e, const ip_expr *load)
     if (room == ROOM_BEHIND) return ip_text(e->ir, "vload4(0, %s)", pixel);
     if (room == ROOM_BEFORE) return ip_text(e->ir, "vload4(0, %s - 1).yzwx", pixel);
     const char *at = ip_text(e->ir, "at%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global const %s *", ip_cl_type(load->dtype)), at, pixel);
+    ip_emit_let(e, ip_text(e->ir, "__global const %s *", ip_cl_type(load->dtype)), at, pixel);
     return ip_text(e->ir, "(%s)(%s[0], %s[1], %s[2], %s[2])", lanes_type(e, load), at, at, at, at);
 }
 
@@ -199,9 +199,9 @@ static const char *lanes_text(ip_emit *e, const ip_expr *x, const char *const a[
 static const char *pairs_text(ip_emit *e, const ip_expr *load)
 {
     const char *pixels = ip_text(e->ir, "pixels%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, "float8", pixels,
-             ip_text(e->ir, "*(__global const ip_any_float8 *)(%s + (long)%s * %d)", ip_emit_row_pointer(e, load),
-                     ip_emit_load(e, load->arg[2]), IP_LANES));
+    ip_emit_let(e, "float8", pixels,
+                ip_text(e->ir, "*(__global const ip_any_float8 *)(%s + (long)%s * %d)", ip_emit_row_pointer(e, load),
+                        ip_emit_load(e, load->arg[2]), IP_LANES));
     return ip_text(e->ir, "%s.s0123012345674567", pixels);
 }
 
@@ -212,16 +212,16 @@ static const char *pixels_text(ip_emit *e, const ip_expr *load)
                                                         "s33337777bbbbffff" };
     const char *name = ip_text(e->ir, "own%d", e->n_values++);
     if (load->source->kind == IP_STAGE_TABLE) {
-        ip_s_add(
-            e->ir, e->block, IP_S_LET, "float4", name,
-            ip_text(e->ir, "as_float4(vload4(0, &P[%s + x]))", ip_emit_slot(e, IP_SLOT_TABLE, 0, load->source, NULL)));
+        ip_emit_let(
+            e, "float4", name,
+            ip_text(e->ir, "as_float4(vload4(0, &P[%s + x]))", ip_emit_slot_of(e, IP_SLOT_TABLE, load->source)));
         return ip_text(e->ir, "%s.s0000111122223333", name);
     }
     if (load->arg[2]->op == IP_X_LOAD) return pairs_text(e, load);
     const char *own =
         ip_text(e->ir, "*(__global const ip_any_float16 *)(%s + (long)x * %d)", ip_emit_row_pointer(e, load), IP_LANES);
     if (load->arg[3]->op != IP_X_CONST) return own;
-    ip_s_add(e->ir, e->block, IP_S_LET, "float16", name, own);
+    ip_emit_let(e, "float16", name, own);
     return ip_text(e->ir, "%s.%s", name, spread_lanes[load->arg[3]->i]);
 }
 
@@ -267,7 +267,7 @@ static void note_list(ip_expr *x, void *user)
     paired *p = user;
     if (x->op != IP_X_LOAD || !(x->uses & IP_USES_C) || x->arg[2]->op != IP_X_LOAD) return;
     p->test = ip_text(p->e->ir, "%s && ip_are_pairs(&P[%s + x])", p->test,
-                      ip_emit_slot(p->e, IP_SLOT_TABLE, 0, x->arg[2]->source, NULL));
+                      ip_emit_slot_of(p->e, IP_SLOT_TABLE, x->arg[2]->source));
 }
 
 /* Where the pixels of a loop go: the first of them, number `from`, to `to`, in memory of that kind. */
@@ -279,9 +279,9 @@ static void store_pixels(ip_emit *e, ip_expr *x, const char *pixel, const destin
 {
     const char *value = lanes_of(e, x), *to = ip_text(e->ir, "%s + (%s - %s) * %d", d->to, pixel, d->from, e->channels);
     if (e->in_pairs)
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "*(%sip_any_float16 *)(%s)", d->memory, to), value, NULL);
+        ip_emit_set(e, ip_text(e->ir, "*(%sip_any_float16 *)(%s)", d->memory, to), value);
     else
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "vstore4(%s, 0, %s)", value, to), NULL, NULL);
+        ip_emit_do(e, ip_text(e->ir, "vstore4(%s, 0, %s)", value, to));
 }
 
 /* Where columns are pairs, four pixels from x on are made, and x is the last of them. Where statements are now is what
@@ -291,16 +291,16 @@ static void make_pairs(ip_emit *e, ip_expr *x, const char *to, const char *trial
     paired p = { e, ip_text(e->ir, "%s > 0 && x + %d <= %s", trials, IP_PAIRED, to) };
     const char *pairs = ip_text(e->ir, "pairs%d", e->n_values++);
     ip_x_walk(e->ir, x, note_list, &p);
-    ip_s_add(e->ir, e->block, IP_S_LET, "bool", pairs, p.test);
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, pairs, NULL, NULL));
+    ip_emit_let(e, "bool", pairs, p.test);
+    ip_mark mark = ip_emit_enter(e, ip_emit_if(e, pairs));
     e->in_pairs = true;
     e->coord[2] = "x";
     store_pixels(e, x, "x", d);
     e->in_pairs = false;
-    ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "x += %d", IP_PAIRED - 1), NULL, NULL);
+    ip_emit_do(e, ip_text(e->ir, "x += %d", IP_PAIRED - 1));
     ip_emit_leave(e, mark);
-    ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "!%s", pairs), NULL, NULL));
-    ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s -= 1", trials), NULL, NULL);
+    ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "!%s", pairs)));
+    ip_emit_do(e, ip_text(e->ir, "%s -= 1", trials));
 }
 
 /* Pixels from d->from up to `to` become what x is of each of them. */
@@ -311,15 +311,15 @@ static void lanes_loop(ip_emit *e, ip_expr *x, bool in_pairs, const char *to, co
     int n = w.n > 0 ? SIDE_BY_SIDE : 1;
     const char *pixels[SIDE_BY_SIDE] = { "x" }, *sums[IP_LANE_WINDOWS][SIDE_BY_SIDE];
     const char *trials = in_pairs ? ip_text(e->ir, "trials%d", e->n_values++) : NULL;
-    if (trials) ip_s_add(e->ir, e->block, IP_S_VAR, "int", trials, ip_text(e->ir, "%d", PAIRED_TRIALS));
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", d->from, to);
+    if (trials) ip_emit_var(e, "int", trials, ip_text(e->ir, "%d", PAIRED_TRIALS));
+    ip_stmt *loop = ip_emit_for(e, "x", d->from, to);
     loop->d = n > 1 ? ip_text(e->ir, "%d", n) : NULL;
     ip_mark mark = ip_emit_enter(e, loop);
     ip_emit_count_uses(e, &x, 1);
     if (trials) make_pairs(e, x, to, trials, d);
     for (int u = 1; u < n; u++) {
         pixels[u] = ip_text(e->ir, "x%d", u);
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", pixels[u], ip_text(e->ir, "min(x + %d, %s - 1)", u, to));
+        ip_emit_let_int(e, pixels[u], ip_text(e->ir, "min(x + %d, %s - 1)", u, to));
     }
     for (int k = 0; k < w.n; k++)
         window_of_each(e, w.of[k], pixels, n, sums[k]);
@@ -352,17 +352,17 @@ static void finish_block(ip_emit *e, const ip_columns *c, const ip_expr *part, c
 /* A loop over blocks of the row, pixels p .. p + n. */
 static ip_mark enter_blocks(ip_emit *e, const char *xa, const char *xb)
 {
-    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "p", xa, xb);
+    ip_stmt *blocks = ip_emit_for(e, "p", xa, xb);
     blocks->d = ip_text(e->ir, "%d", BLOCK_PIXELS);
     ip_mark mark = ip_emit_enter(e, blocks);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "min(%s - p, %d)", xb, BLOCK_PIXELS));
+    ip_emit_let_int(e, "n", ip_text(e->ir, "min(%s - p, %d)", xb, BLOCK_PIXELS));
     return mark;
 }
 
 static const char *block_of(ip_emit *e, const char *type, int elements)
 {
     const char *made = ip_text(e->ir, "made%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "%s[%d]", made, elements + IP_LANES), NULL);
+    ip_emit_var(e, type, ip_text(e->ir, "%s[%d]", made, elements + IP_LANES), NULL);
     return made;
 }
 
@@ -425,7 +425,7 @@ static void stepped_row(ip_emit *e, const ip_columns *c, int64_t step)
         ip_emit_enter(e, ip_emit_vectors(e, "i", ip_text(e->ir, "p * %d", by), end, ip_emit_width(e, body, dtype)));
     e->flat = "i";
     ip_emit_count_uses(e, &body, 1);
-    ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[i - p * %d]", every, by), ip_emit_value(e, body), NULL);
+    ip_emit_set(e, ip_text(e->ir, "%s[i - p * %d]", every, by), ip_emit_value(e, body));
     e->flat = NULL;
     ip_emit_leave(e, in_flat);
     ip_emit_take(e, &(ip_taking){ .from = every,

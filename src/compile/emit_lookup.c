@@ -26,8 +26,7 @@ static void look_up(ip_emit *e, const ip_columns *c, const char *indices, const 
     const char *table = ip_emit_row_pointer(e, c->body), *names[AT_ONCE];
     for (int k = 0; k < n; k++) {
         names[k] = ip_text(e->ir, "v%d", e->n_values++);
-        ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(c->stage->dtype), names[k],
-                 ip_text(e->ir, "%s[%s[k + %d]]", table, indices, k));
+        ip_emit_let(e, ip_cl_type(c->stage->dtype), names[k], ip_text(e->ir, "%s[%s[k + %d]]", table, indices, k));
     }
     for (int k = 0; k < n; k++)
         ip_emit_store(e, c->stage, c->target, ip_text(e->ir, "%s + k + %d", first, k), names[k]);
@@ -39,10 +38,10 @@ static const char *call_look_up(ip_emit *e, const ip_columns *c, const char *ind
 {
     if (!(c->segment->calls >> IP_IDIOM_LOOK_UP & 1)) return "0";
     const char *made = ip_text(e->ir, "made%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", made,
-             ip_text(e->ir, "ip_look_up_%s((__global uchar *)(%s + %s), %s, %s, (__global const uchar *)%s, %s)",
-                     ip_cl_type(index->dtype), c->target, first, indices, n, ip_emit_row_pointer(e, c->body),
-                     ip_emit_dim(e, c->body->source, 2)));
+    ip_emit_let_int(e, made,
+                    ip_text(e->ir, "ip_look_up_%s((__global uchar *)(%s + %s), %s, %s, (__global const uchar *)%s, %s)",
+                            ip_cl_type(index->dtype), c->target, first, indices, n, ip_emit_row_pointer(e, c->body),
+                            ip_emit_dim(e, c->body->source, 2)));
     return made;
 }
 
@@ -52,7 +51,7 @@ static void look_up_block(ip_emit *e, const ip_columns *c, const char *indices, 
 {
     const char *const from[] = { made, ip_text(e->ir, "%s - %s %% %d", n, n, AT_ONCE) }, *const to[] = { from[1], n };
     for (int rest = 0; rest < 2; rest++) {
-        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", from[rest], to[rest]);
+        ip_stmt *loop = ip_emit_for(e, "k", from[rest], to[rest]);
         loop->d = ip_text(e->ir, "%d", rest ? 1 : AT_ONCE);
         loop->parallel = IP_FEW;
         ip_mark mark = ip_emit_enter(e, loop);
@@ -67,12 +66,12 @@ void ip_emit_lookup_row(ip_emit *e, const ip_columns *c)
     const char *q = ip_text(e->ir, "q%d", number), *end = ip_text(e->ir, "end%d", number),
                *indices = ip_text(e->ir, "at%d", number), *n = ip_text(e->ir, "n%d", number);
     ip_stage index = { .kind = IP_STAGE_MAP, .dtype = c->body->arg[2]->hi <= UINT8_MAX ? IMGPAR_U8 : IMGPAR_U16 };
-    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, q, c->from, c->to);
+    ip_stmt *blocks = ip_emit_for(e, q, c->from, c->to);
     blocks->d = ip_text(e->ir, "%d", pixels);
     blocks->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, blocks);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", end, ip_text(e->ir, "min(%s + %d, %s)", q, pixels, c->to));
-    ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(index.dtype), ip_text(e->ir, "%s[%d]", indices, BLOCK), NULL);
+    ip_emit_let_int(e, end, ip_text(e->ir, "min(%s + %d, %s)", q, pixels, c->to));
+    ip_emit_var(e, ip_cl_type(index.dtype), ip_text(e->ir, "%s[%d]", indices, BLOCK), NULL);
     memcpy(index.dims, c->stage->dims, sizeof index.dims);
     ip_emit_plain_row(e, &(ip_columns){ .stage = &index,
                                         .body = ip_x_cast(e->ir, index.dtype, c->body->arg[2]),
@@ -80,7 +79,7 @@ void ip_emit_lookup_row(ip_emit *e, const ip_columns *c)
                                         .from = q,
                                         .to = end,
                                         .first = ip_text(e->ir, "%s * %d", q, e->channels) });
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", n, ip_text(e->ir, "(%s - %s) * %d", end, q, e->channels));
+    ip_emit_let_int(e, n, ip_text(e->ir, "(%s - %s) * %d", end, q, e->channels));
     const char *first = ip_text(e->ir, "%s * %d", q, e->channels);
     look_up_block(e, c, indices, call_look_up(e, c, indices, &index, first, n), first, n);
     ip_emit_leave(e, mark);

@@ -33,7 +33,7 @@ static const char *is_going(ip_emit *e, const parts *p) { return ip_text(e->ir, 
 static ip_mark enter_steps(ip_emit *e, const parts *p, const char *goes)
 {
     const char *step = ip_text(e->ir, "%s_step", p->prefix), *count = ip_emit_value(e, p->loop->arg[3]);
-    ip_stmt *steps = ip_s_add(e->ir, e->block, IP_S_FOR, step, "0", ip_text(e->ir, "(%s ? %s : 0)", goes, count));
+    ip_stmt *steps = ip_emit_for(e, step, "0", ip_text(e->ir, "(%s ? %s : 0)", goes, count));
     steps->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, steps);
     for (int k = 0; k < p->n; k++)
@@ -50,7 +50,7 @@ static void declare_next(ip_emit *e, const parts *p, const char **made)
     for (int k = 0; k <= p->n; k++) {
         const char *type = k < p->n ? ip_cl_type(p->starts[k]->dtype) : "int", *value = ip_emit_value(e, p->next[k]);
         made[k] = ip_text(e->ir, "v%d", e->n_values++);
-        ip_s_add(e->ir, e->block, IP_S_LET, type, made[k], value);
+        ip_emit_let(e, type, made[k], value);
     }
 }
 
@@ -66,14 +66,14 @@ const char *ip_emit_result(ip_emit *e, ip_expr *result)
     parts p = parts_of(e, result->arg[0], "");
     for (int k = 0; k < p.n; k++) {
         const char *start = ip_emit_value(e, p.starts[k]);
-        ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(p.starts[k]->dtype), carried(e, &p, k), start);
+        ip_emit_var(e, ip_cl_type(p.starts[k]->dtype), carried(e, &p, k), start);
     }
-    ip_s_add(e->ir, e->block, IP_S_VAR, "int", is_going(e, &p), "1");
+    ip_emit_var(e, "int", is_going(e, &p), "1");
     ip_mark mark = enter_steps(e, &p, is_going(e, &p));
     declare_next(e, &p, made);
     for (int k = 0; k < p.n; k++)
-        ip_s_add(e->ir, e->block, IP_S_STORE, carried(e, &p, k), made[k], NULL);
-    ip_s_add(e->ir, e->block, IP_S_STORE, is_going(e, &p), ip_text(e->ir, "!%s", made[p.n]), NULL);
+        ip_emit_set(e, carried(e, &p, k), made[k]);
+    ip_emit_set(e, is_going(e, &p), ip_text(e->ir, "!%s", made[p.n]));
     ip_emit_leave(e, mark);
     name_results(e, &p);
     return ip_emit_name_of(e, result);
@@ -94,9 +94,8 @@ static void declare_block(ip_blockwise *b, const parts *p)
     ip_emit *e = b->e;
     const int size = b->size + b->more;
     for (int k = 0; k < p->n; k++)
-        ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(p->starts[k]->dtype),
-                 ip_text(e->ir, "%s_%d[%d]", p->prefix, k, size), NULL);
-    ip_s_add(e->ir, e->block, IP_S_VAR, "int", ip_text(e->ir, "%s_goes[%d]", p->prefix, size), NULL);
+        ip_emit_var(e, ip_cl_type(p->starts[k]->dtype), ip_text(e->ir, "%s_%d[%d]", p->prefix, k, size), NULL);
+    ip_emit_var(e, "int", ip_text(e->ir, "%s_goes[%d]", p->prefix, size), NULL);
 }
 
 static void start_block(ip_blockwise *b, parts *p)
@@ -106,8 +105,8 @@ static void start_block(ip_blockwise *b, parts *p)
     ip_mark in_lanes = ip_emit_enter_lanes(b, width_of(e, p, p->starts, p->n));
     ip_emit_count_uses(e, p->starts, p->n);
     for (int k = 0; k < p->n; k++)
-        ip_s_add(e->ir, e->block, IP_S_STORE, carried(e, p, k), ip_emit_value(e, p->starts[k]), NULL);
-    ip_s_add(e->ir, e->block, IP_S_STORE, is_going(e, p), "1", NULL);
+        ip_emit_set(e, carried(e, p, k), ip_emit_value(e, p->starts[k]));
+    ip_emit_set(e, is_going(e, p), "1");
     ip_emit_leave_lanes(b, in_lanes);
 }
 
@@ -124,9 +123,9 @@ static void step_block(ip_blockwise *b, parts *p)
     declare_next(e, p, made);
     for (int k = 0; k < p->n; k++) {
         const char *to = carried(e, p, k);
-        ip_s_add(e->ir, e->block, IP_S_STORE, to, ip_text(e->ir, "%s ? %s : %s", goes, made[k], to), NULL);
+        ip_emit_set(e, to, ip_text(e->ir, "%s ? %s : %s", goes, made[k], to));
     }
-    ip_s_add(e->ir, e->block, IP_S_STORE, goes, ip_text(e->ir, "%s & !%s", goes, made[p->n]), NULL);
+    ip_emit_set(e, goes, ip_text(e->ir, "%s & !%s", goes, made[p->n]));
     ip_emit_leave_lanes(b, in_lanes);
 }
 
@@ -135,8 +134,8 @@ static void look_for_going(ip_blockwise *b, const parts *p, const char *any)
 {
     ip_emit *e = b->e;
     const char *n = b->more ? ip_text(e->ir, "%s + %d", b->n, b->more) : b->n;
-    ip_s_add(e->ir, e->block, IP_S_STORE, any, "0", NULL);
-    ip_stmt *lanes = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", n);
+    ip_emit_set(e, any, "0");
+    ip_stmt *lanes = ip_emit_for(e, "t", "0", n);
     ip_s_add(e->ir, lanes, IP_S_STORE, any, ip_text(e->ir, "%s | %s", any, is_going(e, p)), NULL);
 }
 
@@ -147,7 +146,7 @@ void ip_emit_block_loop(ip_blockwise *b, ip_expr *loop)
     const char *any = ip_text(e->ir, "%s_any", p.prefix);
     declare_block(b, &p);
     start_block(b, &p);
-    ip_s_add(e->ir, e->block, IP_S_VAR, "int", any, "1");
+    ip_emit_var(e, "int", any, "1");
     ip_mark mark = enter_steps(e, &p, any);
     step_block(b, &p);
     look_for_going(b, &p, any);

@@ -16,8 +16,8 @@ const char *ip_emit_border(ip_emit *e, int border, const char *index, const char
 const char *ip_emit_buffer_row(ip_emit *e, const ip_stage *s, const char *z, const char *y)
 {
     const char *b = ip_emit_buffer(e, s);
-    return ip_text(e->ir, "%s + (%s + (long)%s * %s + (long)%s * %s)", b, ip_emit_slot(e, IP_SLOT_START, 0, s, NULL), z,
-                   ip_emit_slot(e, IP_SLOT_PLANE, 0, s, NULL), y, ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL));
+    return ip_text(e->ir, "%s + (%s + (long)%s * %s + (long)%s * %s)", b, ip_emit_slot_of(e, IP_SLOT_START, s), z,
+                   ip_emit_slot_of(e, IP_SLOT_PLANE, s), y, ip_emit_slot_of(e, IP_SLOT_PITCH, s));
 }
 
 /* An index inside the extent along dim by the load's border; *inside collects, for CONSTANT, "is it inside". */
@@ -31,13 +31,13 @@ static const char *inside_index(ip_emit *e, const ip_expr *load, int dim, const 
     if (load->border == IP_BORDER_NONE || plain || fixed_channel) return index;
     const char *extent = dim < 3 ? ip_emit_dim(e, s, dim) : ip_text(e->ir, "%d", (int)s->dims[3]);
     const char *raw = ip_text(e->ir, "q%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", raw, index);
+    ip_emit_let_int(e, raw, index);
     if (load->border == IMGPAR_BORDER_CONSTANT) {
         const char *test = ip_text(e->ir, "(%s >= 0 & %s < %s)", raw, raw, extent);
         *inside = *inside ? ip_text(e->ir, "%s & %s", *inside, test) : test;
     }
     const char *name = ip_text(e->ir, "q%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", name, ip_emit_border(e, load->border, raw, extent));
+    ip_emit_let_int(e, name, ip_emit_border(e, load->border, raw, extent));
     return name;
 }
 
@@ -52,7 +52,7 @@ static const char *row_below(ip_emit *e, const ip_expr *load)
     ip_expr other = *load;
     other.arg[1] = y->arg[0];
     return ip_text(e->ir, "%s + %lld * (long)%s", row_of(e, &other)->pointer, (long long)y->arg[1]->i,
-                   ip_emit_slot(e, IP_SLOT_PITCH, 0, load->source, NULL));
+                   ip_emit_slot_of(e, IP_SLOT_PITCH, load->source));
 }
 
 /* Declares a pointer to the row that load reads, and for CONSTANT a flag; found again while in scope. */
@@ -72,26 +72,27 @@ static struct ip_row *row_of(ip_emit *e, const ip_expr *load)
     const char *pointer = ip_text(e->ir, "r%d", e->n_values++);
     const char *type = ip_text(e->ir, "__%s const %s *", is_tile ? "local" : "global", ip_dtype(s->dtype)->cl);
     if (is_tile)
-        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer,
-                 ip_text(e->ir, "%s + (%s - %s) * %d", ip_emit_ring(e, s), y, ip_emit_tile_top(e, s), placed->pitch));
+        ip_emit_let(
+            e, type, pointer,
+            ip_text(e->ir, "%s + (%s - %s) * %d", ip_emit_ring(e, s), y, ip_emit_tile_top(e, s), placed->pitch));
     else if (is_ring && placed->is_deep)
-        ip_s_add(
-            e->ir, e->block, IP_S_LET, type, pointer,
-            ip_text(e->ir, "%s + (z - za) * %s", ip_emit_ring(e, s), ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL)));
+        ip_emit_let(
+            e, type, pointer,
+            ip_text(e->ir, "%s + (z - za) * %s", ip_emit_ring(e, s), ip_emit_slot_of(e, IP_SLOT_RING_PITCH, s)));
     else if (is_ring && placed->rows == 1)
-        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer, ip_emit_ring(e, s));
+        ip_emit_let(e, type, pointer, ip_emit_ring(e, s));
     else if (is_ring)
-        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer,
-                 ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s),
-                         is_endless ? ip_text(e->ir, "(%s + %d)", y, ip_emit_ring_bias(placed)) : y, placed->rows,
-                         ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL)));
+        ip_emit_let(e, type, pointer,
+                    ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s),
+                            is_endless ? ip_text(e->ir, "(%s + %d)", y, ip_emit_ring_bias(placed)) : y, placed->rows,
+                            ip_emit_slot_of(e, IP_SLOT_RING_PITCH, s)));
     else {
         const char *below = row_below(e, load);
-        ip_s_add(e->ir, e->block, IP_S_LET, type, pointer, below ? below : ip_emit_buffer_row(e, s, z, y));
+        ip_emit_let(e, type, pointer, below ? below : ip_emit_buffer_row(e, s, z, y));
     }
     if (inside) {
         const char *flag = ip_text(e->ir, "q%d", e->n_values++);
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", flag, inside);
+        ip_emit_let_int(e, flag, inside);
         inside = flag;
     }
     int at = e->n_rows < (int)(sizeof e->rows / sizeof *e->rows) ? e->n_rows++ : e->n_rows - 1;
@@ -187,7 +188,7 @@ static const char *part_of_word(ip_emit *e, const ip_expr *load, const char *poi
 
 static const char *table_element(ip_emit *e, const ip_expr *load)
 {
-    const char *start = ip_emit_slot(e, IP_SLOT_TABLE, 0, load->source, NULL);
+    const char *start = ip_emit_slot_of(e, IP_SLOT_TABLE, load->source);
     const char *index = ip_emit_value(e, load->arg[2]);
     e->kernel->looks_up |= (load->arg[2]->uses & IP_USES_COORDS) != 0;
     if (load->source->dtype == IMGPAR_F64)
@@ -205,8 +206,8 @@ void ip_emit_samplers(ip_emit *e)
 {
     static const char *const modes[][2] = { { "edge", "CLAMP_TO_EDGE" }, { "black", "CLAMP" } };
     for (int i = 0; i < 2; i++)
-        ip_s_add(e->ir, e->block, IP_S_LET, "sampler_t", modes[i][0],
-                 ip_text(e->ir, "CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_%s | CLK_FILTER_NEAREST", modes[i][1]));
+        ip_emit_let(e, "sampler_t", modes[i][0],
+                    ip_text(e->ir, "CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_%s | CLK_FILTER_NEAREST", modes[i][1]));
 }
 
 /* The texel that a load reads, declared once for all its channels; and for CONSTANT a flag. */
@@ -226,13 +227,14 @@ static struct ip_row *texel_of(ip_emit *e, const ip_expr *load)
     const char *x = by_sampler ? ip_emit_value(e, load->arg[2]) : inside_index(e, load, 2, &inside);
     const ip_dtype_facts *facts = ip_dtype(s->dtype);
     const char *type = facts->is_float ? "float" : facts->is_signed ? "int" : "uint";
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "%s4", type), name,
-             ip_text(e->ir, "read_image%s(%s, %s, (int2)(%s - %s, %s - %s))",
-                     facts->is_float    ? "f"
-                     : facts->is_signed ? "i"
-                                        : "ui",
-                     ip_emit_buffer(e, s), is_black ? "black" : "edge", x, ip_emit_slot(e, IP_SLOT_ORIGIN, 2, s, NULL),
-                     y, ip_emit_slot(e, IP_SLOT_ORIGIN, 1, s, NULL)));
+    ip_emit_let(e, ip_text(e->ir, "%s4", type), name,
+                ip_text(e->ir, "read_image%s(%s, %s, (int2)(%s - %s, %s - %s))",
+                        facts->is_float    ? "f"
+                        : facts->is_signed ? "i"
+                                           : "ui",
+                        ip_emit_buffer(e, s), is_black ? "black" : "edge", x,
+                        ip_emit_slot_at(e, IP_SLOT_ORIGIN, 2, s, NULL), y,
+                        ip_emit_slot_at(e, IP_SLOT_ORIGIN, 1, s, NULL)));
     int at = e->n_rows < (int)(sizeof e->rows / sizeof *e->rows) ? e->n_rows++ : e->n_rows - 1;
     e->rows[at] = (struct ip_row){ s, load->arg[2], load->arg[1], load->border, name, inside };
     return &e->rows[at];
@@ -303,10 +305,9 @@ static void store(ip_emit *e, const ip_stage *stage, ip_place where, const char 
     value = ip_emit_checked_value(e, stage, index, value);
     index = ip_emit_checked_index(e, stage, where, true, target, index);
     if (stage->dtype == IMGPAR_F16)
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "vstore_half_rte(%s, %s, %s)", value, index, target), NULL,
-                 NULL);
+        ip_emit_do(e, ip_text(e->ir, "vstore_half_rte(%s, %s, %s)", value, index, target));
     else
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[%s]", target, index), value, NULL);
+        ip_emit_set(e, ip_text(e->ir, "%s[%s]", target, index), value);
 }
 
 void ip_emit_store(ip_emit *e, const ip_stage *stage, const char *target, const char *index, const char *value)

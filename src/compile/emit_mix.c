@@ -19,8 +19,8 @@ const char *ip_call_mix(ip_emit *e, const ip_match *m, const ip_columns *c)
     const char *mixed = ip_text(e->ir, "mixed%d", e->n_values++), *from = c->from;
     const char *end = ip_text(e->ir, "min(%s, %s)", ip_emit_panel_end(e), ip_emit_dim(e, pixel->source, 2));
     const char *pixels = ip_text(e->ir, "%s + (long)%s * 3", ip_emit_row_pointer(e, pixel), from);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", mixed,
-             ip_text(e->ir, "%s + ip_mix_pixels(%s + %s, %s, %s - %s, %s - %s, %lld, %lld, %lld, %lld, %lld)", from,
-                     c->target, from, pixels, c->to, from, end, from, w[0], w[1], w[2], start, shift));
+    ip_emit_let_int(e, mixed,
+                    ip_text(e->ir, "%s + ip_mix_pixels(%s + %s, %s, %s - %s, %s - %s, %lld, %lld, %lld, %lld, %lld)",
+                            from, c->target, from, pixels, c->to, from, end, from, w[0], w[1], w[2], start, shift));
     return mixed;
 }

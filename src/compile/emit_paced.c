@@ -30,23 +30,21 @@ void ip_emit_pace(ip_emit *e, int pace)
     const char *made = last_made(e, pace), *y = reader->lead == 0 ? "y" : ip_text(e->ir, "(y + %d)", reader->lead);
     const char *needed = ip_text(e->ir, "%s >= %s & %s < %s", y, ip_emit_lowest_row(e, reader, "ya"), y,
                                  ip_emit_dim(e, reader->stage, 1));
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, needed, NULL, NULL));
+    ip_mark mark = ip_emit_enter(e, ip_emit_if(e, needed));
     ip_mark in_value = { e->block, e->n_trail, e->n_rows };
     e->domain = reader->stage->dims;
     e->coord[1] = y;
     const char *row = ip_emit_value(e, paced->paced.row);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "first_row",
-             ip_text(e->ir, "max(%s, 0)", ip_text_plus(e->ir, row, paced->paced.lo)));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "last_row", ip_text(e->ir, "%s + %d", row, paced->paced.hi));
+    ip_emit_let_int(e, "first_row", ip_text(e->ir, "max(%s, 0)", ip_text_plus(e->ir, row, paced->paced.lo)));
+    ip_emit_let_int(e, "last_row", ip_text(e->ir, "%s + %d", row, paced->paced.hi));
     e->coord[1] = NULL;
     ip_emit_leave(e, in_value); /* the same expression of y is another one of the rows to come */
-    ip_stmt *rows =
-        ip_s_add(e->ir, e->block, IP_S_FOR, "row",
-                 ip_text(e->ir, "max(%s + 1, first_row - %d)", made, rows_before(e->kernel, pace)), "last_row + 1");
+    ip_stmt *rows = ip_emit_for(
+        e, "row", ip_text(e->ir, "max(%s + 1, first_row - %d)", made, rows_before(e->kernel, pace)), "last_row + 1");
     ip_mark in_rows = ip_emit_enter(e, rows);
     for (int k = 0; k < e->kernel->n_placed; k++)
         if (e->kernel->placed[k].pace == pace) ip_emit_stage(e, &e->kernel->placed[k], "row", "first_row");
     ip_emit_leave(e, in_rows);
-    ip_s_add(e->ir, e->block, IP_S_STORE, made, "last_row", NULL);
+    ip_emit_set(e, made, "last_row");
     ip_emit_leave(e, mark);
 }

@@ -19,7 +19,7 @@ enum { AT_ONCE = 4 };
 /* The pixels from..to, at_once of them a round. */
 static void take_lanes(ip_emit *e, const ip_taking *t, const char *from, const char *to, int at_once, int lanes)
 {
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "k", from, to);
+    ip_stmt *loop = ip_emit_for(e, "k", from, to);
     loop->d = ip_text(e->ir, "%d", at_once);
     for (int j = 0; j < at_once; j++)
         ip_s_add(e->ir, loop, IP_S_STORE,
@@ -33,8 +33,7 @@ static const char *taken_at_once(ip_emit *e, const ip_taking *t)
 {
     if (!ip_takes_several(e->channels, t->dtype, t->by)) return "0";
     const char *row = t->is_global ? "_row" : "";
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "taken",
-             ip_text(e->ir, "ip_take%s_%d(%s, %s, %s)", row, t->by, t->to, t->from, t->n));
+    ip_emit_let_int(e, "taken", ip_text(e->ir, "ip_take%s_%d(%s, %s, %s)", row, t->by, t->to, t->from, t->n));
     return "taken";
 }
 
@@ -66,14 +65,13 @@ static void take_words(ip_emit *e, const ip_taking *t)
     int64_t pixel = pixel_bytes(e->channels, t), word = pixel * t->by / e->channels;
     const char *last = ip_text(e->ir, "%s - 1", t->n);
     ip_mark mark = ip_emit_enter(e, ip_emit_vectors(e, "k", "0", last, e->options->tuning.vector_bytes / (int)word));
-    ip_s_add(e->ir, e->block, IP_S_STORE,
-             ip_text(e->ir, "ip_pick_%s_of_%s((__global uchar *)(%s + k * %d), (__global const uchar *)(%s + k * %d))",
-                     ip_emit_word_of(pixel), ip_emit_word_of(word), t->to, e->channels, t->from, t->by),
-             NULL, NULL);
+    ip_emit_do(e, ip_text(e->ir,
+                          "ip_pick_%s_of_%s((__global uchar *)(%s + k * %d), (__global const uchar *)(%s + k * %d))",
+                          ip_emit_word_of(pixel), ip_emit_word_of(word), t->to, e->channels, t->from, t->by));
     ip_emit_leave(e, mark);
     for (int c = 0; c < e->channels; c++)
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "(%s)[(%s) * %d + %d]", t->to, last, e->channels, c),
-                 ip_text(e->ir, "(%s)[(%s) * %d + %d]", t->from, last, t->by, c), NULL);
+        ip_emit_set(e, ip_text(e->ir, "(%s)[(%s) * %d + %d]", t->to, last, e->channels, c),
+                    ip_text(e->ir, "(%s)[(%s) * %d + %d]", t->from, last, t->by, c));
 }
 
 /* ---- rows --------------------------------------------------------------------------------------- */
@@ -84,15 +82,14 @@ void ip_emit_pick_row(ip_emit *e, const ip_columns *c)
     ip_taking t = { .by = c->segment->times * e->channels, .dtype = s->dtype, .is_global = true };
     const char *type = ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl),
                *const_type = ip_text(e->ir, "__global const %s *", ip_dtype(s->dtype)->cl);
-    ip_mark mark =
-        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s < %s", c->from, c->to), NULL, NULL));
+    ip_mark mark = ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "%s < %s", c->from, c->to)));
     e->coord[2] = c->from;
     const char *first = ip_text(e->ir, "%s + (long)(%s) * %d", ip_emit_row_pointer(e, c->body),
                                 ip_emit_value(e, c->body->arg[2]), e->channels);
     e->coord[2] = NULL;
-    ip_s_add(e->ir, e->block, IP_S_LET, const_type, "first", first);
-    ip_s_add(e->ir, e->block, IP_S_LET, type, "taker", ip_text(e->ir, "%s + %s * %d", c->target, c->from, e->channels));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "%s - %s", c->to, c->from));
+    ip_emit_let(e, const_type, "first", first);
+    ip_emit_let(e, type, "taker", ip_text(e->ir, "%s + %s * %d", c->target, c->from, e->channels));
+    ip_emit_let_int(e, "n", ip_text(e->ir, "%s - %s", c->to, c->from));
     t.from = "first";
     t.to = "taker";
     t.n = "n";

@@ -74,7 +74,7 @@ static void begin_tests(tests *t)
 {
     for (int k = 0; k < t->n; k++) {
         t->of[k].most = ip_text(t->e->ir, "most%d", t->e->n_values++);
-        ip_s_add(t->e->ir, t->e->block, IP_S_VAR, "uint", t->of[k].most, "0");
+        ip_emit_var(t->e, "uint", t->of[k].most, "0");
     }
 }
 
@@ -82,10 +82,9 @@ static void test_indices(tests *t)
 {
     for (int k = 0; k < t->n; k++) {
         const tested *of = &t->of[k];
-        ip_s_add(t->e->ir, t->e->block, IP_S_STORE, of->most,
-                 ip_text(t->e->ir, "max(%s, (uint)(%s))", of->most,
-                         ip_text_plus(t->e->ir, ip_emit_variable(t->e, of->base), of->lo)),
-                 NULL);
+        ip_emit_set(t->e, of->most,
+                    ip_text(t->e->ir, "max(%s, (uint)(%s))", of->most,
+                            ip_text_plus(t->e->ir, ip_emit_variable(t->e, of->base), of->lo)));
     }
 }
 
@@ -99,7 +98,7 @@ static const char *end_tests(tests *t, bool are_words)
         text = ip_text(t->e->ir, "%s | (%s >= (uint)max(%s - %lld, 0))", text, of->most,
                        ip_emit_dim(t->e, of->source, of->dim), (long long)behind);
     }
-    ip_s_add(t->e->ir, t->e->block, IP_S_LET, "int", outside, text);
+    ip_emit_let_int(t->e, outside, text);
     return outside;
 }
 
@@ -114,20 +113,20 @@ static const char *array_named(const ip_named *named, const ip_expr *x)
 static void fetch_places(ip_emit *e, const ip_places *places, const ip_named *named, const char *outside)
 {
     if (!e->options->streams) return;
-    const char *is_large = ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL);
-    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s != 0 & !%s", is_large, outside), NULL, NULL);
+    const char *is_large = ip_emit_slot(e, IP_SLOT_FETCHES);
+    ip_stmt *when = ip_emit_if(e, ip_text(e->ir, "%s != 0 & !%s", is_large, outside));
     for (int k = 0; k < places->n_fetched; k++) {
         const ip_expr *load = places->fetched[k];
         const ip_stage *s = load->source;
         const char *z = ip_x_is_coord(load->arg[0], 0) ? "z" : "0";
-        ip_s_add(e->ir, when, IP_S_STORE,
-                 ip_text(e->ir, "ip_fetch_places((__global const uchar *)(%s), %s, %s, n, (long)%s, %d)",
-                         ip_emit_buffer_row(e, s, z, "0"), array_named(named, ip_without_number(load->arg[1])),
-                         array_named(named, ip_without_number(load->arg[2])),
-                         ip_text_times(e->ir, ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
-                                       (int)ip_dtype(s->dtype)->size_bytes),
-                         ip_pixel_bytes(s)),
-                 NULL, NULL);
+        ip_s_add(
+            e->ir, when, IP_S_STORE,
+            ip_text(e->ir, "ip_fetch_places((__global const uchar *)(%s), %s, %s, n, (long)%s, %d)",
+                    ip_emit_buffer_row(e, s, z, "0"), array_named(named, ip_without_number(load->arg[1])),
+                    array_named(named, ip_without_number(load->arg[2])),
+                    ip_text_times(e->ir, ip_emit_slot_of(e, IP_SLOT_PITCH, s), (int)ip_dtype(s->dtype)->size_bytes),
+                    ip_pixel_bytes(s)),
+            NULL, NULL);
     }
 }
 
@@ -140,7 +139,7 @@ static void name_all(ip_emit *e, const ip_named *named)
 static const char *array_of(ip_emit *e, const ip_expr *x)
 {
     const char *name = ip_text(e->ir, "shared%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(x->dtype), ip_text(e->ir, "%s[%d]", name, BLOCK), NULL);
+    ip_emit_var(e, ip_cl_type(x->dtype), ip_text(e->ir, "%s[%d]", name, BLOCK), NULL);
     return name;
 }
 
@@ -154,8 +153,7 @@ static const char *compute_shared(ip_emit *e, ip_expr *inner, const ip_named *na
     e->coord[2] = "x";
     ip_emit_count_uses(e, named->of, named->n);
     for (int k = 0; k < named->n; k++)
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[x - p]", named->arrays[k]),
-                 ip_emit_variable(e, named->of[k]), NULL);
+        ip_emit_set(e, ip_text(e->ir, "%s[x - p]", named->arrays[k]), ip_emit_variable(e, named->of[k]));
     test_indices(&t);
     e->coord[2] = NULL;
     ip_emit_leave(e, mark);
@@ -176,7 +174,7 @@ static void make_pixels(ip_emit *e, const ip_columns *c, ip_expr *body, const ip
 static void make_block(ip_emit *e, const ip_columns *c, ip_expr *inner, const ip_named *named, bool are_words,
                        const char *outside)
 {
-    ip_mark of_inner = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "!%s", outside), NULL, NULL));
+    ip_mark of_inner = ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "!%s", outside)));
     if (are_words)
         make_pixels(e, c, inner, named, true);
     else
@@ -184,7 +182,7 @@ static void make_block(ip_emit *e, const ip_columns *c, ip_expr *inner, const ip
                             c->segment->places, BLOCK, named);
     ip_emit_leave(e, of_inner);
 
-    ip_mark of_edges = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, outside, NULL, NULL));
+    ip_mark of_edges = ip_emit_enter(e, ip_emit_if(e, outside));
     make_pixels(e, c, c->body, named, false);
     ip_emit_leave(e, of_edges);
 }
@@ -193,11 +191,11 @@ void ip_emit_places_row(ip_emit *e, const ip_columns *c)
 {
     const ip_places *places = c->segment->places;
     const char *arrays[IP_MOST_SHARED];
-    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "p", c->from, c->to);
+    ip_stmt *blocks = ip_emit_for(e, "p", c->from, c->to);
     blocks->d = ip_text(e->ir, "%d", BLOCK);
     blocks->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, blocks);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "n", ip_text(e->ir, "min(%s - p, %d)", c->to, BLOCK));
+    ip_emit_let_int(e, "n", ip_text(e->ir, "min(%s - p, %d)", c->to, BLOCK));
     for (int k = 0; k < places->n_shared; k++)
         arrays[k] = array_of(e, places->shared[k]);
     const ip_named named = { places->shared, arrays, places->n_shared };

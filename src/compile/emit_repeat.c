@@ -26,15 +26,12 @@ typedef struct repeating {
     const char *from[IP_FEW_TIMES], *to;
 } repeating;
 
-static void store(ip_emit *e, const char *to, const char *from)
-{
-    ip_s_add(e->ir, e->block, IP_S_STORE, to, from, NULL);
-}
+static void store(ip_emit *e, const char *to, const char *from) { ip_emit_set(e, to, from); }
 
 /* Pixels from xa to low, and from high to xb, that begin and end a strip within copies of one. */
 static void make_ends(ip_emit *e, const repeating *r, const ip_columns *c)
 {
-    ip_stmt *ends = ip_s_add(e->ir, e->block, IP_S_FOR, "end", "0", "2");
+    ip_stmt *ends = ip_emit_for(e, "end", "0", "2");
     ip_stmt *loop = ip_s_add(e->ir, ends, IP_S_FOR, "x", ip_text(e->ir, "end ? high * %d : %s", r->times, c->from),
                              ip_text(e->ir, "(end ? %s : min(low * %d, %s))", c->to, r->times, c->to));
     ends->parallel = loop->parallel = IP_FEW;
@@ -74,7 +71,7 @@ static void make_elements(ip_emit *e, const repeating *r)
 
 static void make_lanes(ip_emit *e, const repeating *r, const char *from, const char *to, int lanes)
 {
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "q", from, to);
+    ip_stmt *loop = ip_emit_for(e, "q", from, to);
     ip_mark mark = ip_emit_enter(e, loop);
     for (int k = 0; k < r->times; k++)
         store(e,
@@ -94,8 +91,8 @@ void ip_emit_repeat_row(ip_emit *e, const ip_columns *c)
     for (int k = 0; k < r.times; k++)
         r.from[k] = k > 0 && !r.is_interleaved ? r.from[0] : ip_emit_row_pointer(e, segment->copies[k]);
     ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "low", ip_text(e->ir, "(%s + %d) / %d", c->from, r.times - 1, r.times));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "high", ip_text(e->ir, "max(%s / %d, low)", c->to, r.times));
+    ip_emit_let_int(e, "low", ip_text(e->ir, "(%s + %d) / %d", c->from, r.times - 1, r.times));
+    ip_emit_let_int(e, "high", ip_text(e->ir, "max(%s / %d, low)", c->to, r.times));
     if (segment->are_words) {
         make_words(e, &r);
     } else if (e->channels == 1) {

@@ -18,7 +18,7 @@ ip_channels ip_emit_enter_channels(ip_emit *e, ip_expr *body)
 {
     ip_channels channels = { .n = e->channels, .mark = { e->block, e->n_trail, e->n_rows } };
     if (e->channels > IP_WRITTEN_CHANNELS) {
-        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "c", "0", ip_text(e->ir, "%d", e->channels));
+        ip_stmt *loop = ip_emit_for(e, "c", "0", ip_text(e->ir, "%d", e->channels));
         channels.mark = ip_emit_enter(e, loop);
         e->coord[3] = "c";
         channels.n = 1;
@@ -144,9 +144,9 @@ static bool makes_whole_vectors(const ip_emit *e)
 static ip_stmt *add_lanes(ip_emit *e, const char *var, const char *from, const char *to, int width)
 {
     const char *first = ip_text(e->ir, "e%d", e->n_values++), *end = ip_text(e->ir, "e%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", first, from);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", end, to);
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, first, end);
+    ip_emit_let_int(e, first, from);
+    ip_emit_let_int(e, end, to);
+    ip_stmt *loop = ip_emit_for(e, var, first, end);
     loop->parallel = IP_INDEPENDENT;
     loop->vector_width = width;
     loop->in_lanes = true;
@@ -203,16 +203,16 @@ static ip_stmt *add_vectors(ip_emit *e, const char *var, const char *from, const
 {
     if (e->is_short && width > 1) return add_lanes(e, var, from, to, width);
     if (!makes_whole_vectors(e)) {
-        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
+        ip_stmt *loop = ip_emit_for(e, var, from, to);
         loop->parallel = IP_INDEPENDENT;
         loop->vector_width = width;
         return loop;
     }
     const char *whole = ip_text(e->ir, "e%d", e->n_values++), *part = ip_text(e->ir, "part%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", whole,
-             turns_more ? ip_text(e->ir, "%s - max(%s - %s - %d, 0) %% %d", to, to, from, turns_more, width)
-                        : ip_text(e->ir, "%s - (%s - %s) %% %d", to, to, from, width));
-    ip_stmt *parts = ip_s_add(e->ir, e->block, IP_S_FOR, part, "0", ip_text(e->ir, "1 + (%s < %s)", whole, to));
+    ip_emit_let_int(e, whole,
+                    turns_more ? ip_text(e->ir, "%s - max(%s - %s - %d, 0) %% %d", to, to, from, turns_more, width)
+                               : ip_text(e->ir, "%s - (%s - %s) %% %d", to, to, from, width));
+    ip_stmt *parts = ip_emit_for(e, part, "0", ip_text(e->ir, "1 + (%s < %s)", whole, to));
     parts->parallel = IP_FEW;
     ip_stmt *loop = ip_s_add(e->ir, parts, IP_S_FOR, var,
                              ip_text(e->ir, "%s ? max(%s - %d, %s) : %s", part, to, width + turns_more, from, from),
@@ -297,7 +297,7 @@ static void compute_groups(ip_emit *e, const ip_columns *c, int pixels, int lane
 {
     const int number = e->n_values++;
     const char *q = ip_text(e->ir, "q%d", number), *group = ip_text(e->ir, "group%d", number);
-    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, q, c->from, c->to);
+    ip_stmt *blocks = ip_emit_for(e, q, c->from, c->to);
     ip_mark mark = ip_emit_enter(e, blocks);
     ip_stmt *groups = ip_s_add(e->ir, blocks, IP_S_FOR, group, "0", ip_text(e->ir, "%d", e->channels));
     ip_stmt *loop =
@@ -339,7 +339,7 @@ static void compute_pixels(ip_emit *e, const ip_columns *c)
     if (e->gather) e->gather->body = c->body;
     ip_stmt *loop = vectorises && !has_loop
                         ? add_vectors(e, "x", c->from, c->to, row_width(e, c), has_gaps(e, c->body) ? 1 : 0)
-                        : ip_s_add(e->ir, e->block, IP_S_FOR, "x", c->from, c->to);
+                        : ip_emit_for(e, "x", c->from, c->to);
     if (is_gather) loop->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, loop);
     e->coord[2] = "x";
@@ -388,11 +388,11 @@ static void compute_angles(ip_emit *e, const ip_columns *c, ip_emits *compute)
         return;
     }
     const char *far = ip_text(e->ir, "far%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_VAR, "int", far, "0");
+    ip_emit_var(e, "int", far, "0");
     e->far = far;
     compute(e, c);
     e->far = NULL;
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, far, NULL, NULL));
+    ip_mark mark = ip_emit_enter(e, ip_emit_if(e, far));
     compute(e, c);
     ip_emit_leave(e, mark);
 }
@@ -415,10 +415,9 @@ static void store_one(ip_emit *e, const ip_columns *c, const char *index)
         ip_emit_store(e, c->stage, c->target, index, ip_emit_value(e, body));
         return;
     }
-    ip_s_add(e->ir, e->block, IP_S_LET, "bool", "selects", ip_emit_value(e, body->arg[0]));
+    ip_emit_let(e, "bool", "selects", ip_emit_value(e, body->arg[0]));
     for (int k = 1; k <= 2; k++) {
-        ip_mark mark =
-            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, k == 1 ? "selects" : "!selects", NULL, NULL));
+        ip_mark mark = ip_emit_enter(e, ip_emit_if(e, k == 1 ? "selects" : "!selects"));
         ip_emit_store(e, c->stage, c->target, index, ip_emit_value(e, body->arg[k]));
         ip_emit_leave(e, mark);
     }
@@ -428,7 +427,7 @@ static void store_one(ip_emit *e, const ip_columns *c, const char *index)
  * by element, borders applied, or many channels as a vector. */
 static void compute_ends(ip_emit *e, const ip_columns *c, const char *low, const char *high)
 {
-    ip_stmt *ends = ip_s_add(e->ir, e->block, IP_S_FOR, "end", "0", "2");
+    ip_stmt *ends = ip_emit_for(e, "end", "0", "2");
     ip_stmt *loop = ip_s_add(e->ir, ends, IP_S_FOR, "x", ip_text(e->ir, "end ? %s : %s", high, c->from),
                              ip_text(e->ir, "(end ? %s : %s)", c->to, low));
     ends->parallel = loop->parallel = IP_FEW;
@@ -452,9 +451,9 @@ void ip_emit_split_row(ip_emit *e, const ip_columns *c, const int beside[2], con
 {
     *low = ip_text(e->ir, "low%d", e->n_values++);
     *high = ip_text(e->ir, "high%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", *low, ip_text(e->ir, "min(max(%s, %d), %s)", c->from, beside[0], c->to));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", *high,
-             ip_text(e->ir, "max(min(%s, %s - %d), %s)", c->to, ip_emit_dim(e, c->stage, 2), beside[1], *low));
+    ip_emit_let_int(e, *low, ip_text(e->ir, "min(max(%s, %d), %s)", c->from, beside[0], c->to));
+    ip_emit_let_int(e, *high,
+                    ip_text(e->ir, "max(min(%s, %s - %d), %s)", c->to, ip_emit_dim(e, c->stage, 2), beside[1], *low));
 }
 
 /* ---- segments: segments.h ------------------------------------------------------------------------------ */
@@ -507,8 +506,7 @@ static void emit_segment(ip_emit *e, const ip_segment *segment, const ip_columns
         return;
     }
     const char *split = ip_text(e->ir, "split%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", split,
-             ip_text(e->ir, "max(min(%s, %s), %s)", ip_emit_value(e, segment->cut), c->to, c->from));
+    ip_emit_let_int(e, split, ip_text(e->ir, "max(min(%s, %s), %s)", ip_emit_value(e, segment->cut), c->to, c->from));
     for (int k = 0; k < 2; k++) {
         ip_columns part = *c;
         ip_mark mark = { e->block, e->n_trail, e->n_rows };

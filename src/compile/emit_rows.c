@@ -23,7 +23,7 @@ static void pad_side(ip_emit *e, const ip_placed *p, const char *target, const c
 {
     const ip_stage *s = p->stage;
     const char *width = ip_emit_dim(e, s, 2);
-    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, test, NULL, NULL);
+    ip_stmt *when = ip_emit_if(e, test);
     ip_stmt *loop = ip_s_add(e->ir, when, IP_S_FOR, "k", "0", ip_text(e->ir, "%d", p->pad));
     ip_mark mark = ip_emit_enter(e, loop);
     ip_s_add(e->ir, loop, IP_S_LET, "int", "to", at);
@@ -65,9 +65,9 @@ static void declare_rings(ip_emit *e)
         e->kernel->has_scratch = true;
         const char *type = ip_text(e->ir, "__global %s *", ip_dtype(p->stage->dtype)->cl);
         const char *base =
-            ip_text(e->ir, "(%s)(mine + (long)%s * 64)", type, ip_emit_slot(e, IP_SLOT_RING_OFFSET, 0, p->stage, NULL));
-        ip_s_add(
-            e->ir, e->top, IP_S_LET, type, ip_emit_ring(e, p->stage),
+            ip_text(e->ir, "(%s)(mine + (long)%s * 64)", type, ip_emit_slot_of(e, IP_SLOT_RING_OFFSET, p->stage));
+        ip_emit_let_at_top(
+            e, type, ip_emit_ring(e, p->stage),
             ip_text(e->ir, "%s + %d - %s * %d", base, ip_placed_before(p), column_start(e, p), (int)p->stage->dims[3]));
     }
 }
@@ -76,14 +76,13 @@ static void declare_rings(ip_emit *e)
 static void store_row(ip_emit *e, const ip_stage *s, const char *r)
 {
     const char *type = s->dtype == IMGPAR_F16 ? "ushort" : ip_dtype(s->dtype)->cl; /* bits are copied, not values */
-    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s >= ya & %s < yb", r, r), NULL, NULL);
+    ip_stmt *when = ip_emit_if(e, ip_text(e->ir, "%s >= ya & %s < yb", r, r));
     ip_mark mark = ip_emit_enter(e, when);
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), "stored",
-             ip_text(e->ir, "(__global %s *)(%s)", type, ip_emit_buffer_row(e, s, "z", r)));
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global const %s *", type), "made",
-             ip_text(e->ir, "(__global const %s *)out", type));
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "xa * %d", e->channels),
-                             ip_text(e->ir, "xb * %d", e->channels));
+    ip_emit_let(e, ip_text(e->ir, "__global %s *", type), "stored",
+                ip_text(e->ir, "(__global %s *)(%s)", type, ip_emit_buffer_row(e, s, "z", r)));
+    ip_emit_let(e, ip_text(e->ir, "__global const %s *", type), "made",
+                ip_text(e->ir, "(__global const %s *)out", type));
+    ip_stmt *loop = ip_emit_for(e, "i", ip_text(e->ir, "xa * %d", e->channels), ip_text(e->ir, "xb * %d", e->channels));
     loop->parallel = IP_INDEPENDENT;
     loop->vector_width = 64 / (int)ip_dtype(s->dtype)->size_bytes;
     ip_s_add(e->ir, loop, IP_S_STORE, "stored[i]", "made[i]", NULL);
@@ -98,10 +97,10 @@ static void declare_sums(ip_emit *e)
         for (int i = 0; i < p->n_running && !ip_placed_is_sums(p); i++) {
             e->kernel->has_scratch = true;
             const char *type = ip_text(e->ir, "__global %s *", ip_cl_type(p->running[i]->dtype));
-            ip_s_add(e->ir, e->top, IP_S_LET, type, ip_emit_sums(e, p, i),
-                     ip_text(e->ir, "(%s)(mine + (long)%s * 64) - %s * %d", type,
-                             ip_emit_slot(e, IP_SLOT_SUMS, i, p->stage, NULL), column_start(e, p),
-                             (int)p->stage->dims[3]));
+            ip_emit_let_at_top(e, type, ip_emit_sums(e, p, i),
+                               ip_text(e->ir, "(%s)(mine + (long)%s * 64) - %s * %d", type,
+                                       ip_emit_slot_at(e, IP_SLOT_SUMS, i, p->stage, NULL), column_start(e, p),
+                                       (int)p->stage->dims[3]));
         }
     }
 }
@@ -118,10 +117,10 @@ static void look_through(ip_emit *e, const ip_placed *p, const char *xa, const c
 {
     const ip_stage *s = p->stage;
     const char *maximum = ip_text(e->ir, "%d", (int)ip_dtype(s->dtype)->maximum);
-    ip_s_add(e->ir, e->block, IP_S_VAR, "uchar", "any", "0");
-    ip_s_add(e->ir, e->block, IP_S_VAR, "uchar", "all", maximum);
+    ip_emit_var(e, "uchar", "any", "0");
+    ip_emit_var(e, "uchar", "all", maximum);
     ip_emit_row_pointers(e, s->body);
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", xa, xb);
+    ip_stmt *loop = ip_emit_for(e, "x", xa, xb);
     loop->parallel = IP_REDUCTION;
     loop->vector_width = 64;
     ip_mark mark = ip_emit_enter(e, loop);
@@ -129,14 +128,14 @@ static void look_through(ip_emit *e, const ip_placed *p, const char *xa, const c
     e->coord[3] = "0";
     for (int c = 0; c < (s->body->uses & IP_USES_C ? e->channels : 1); c++) {
         const char *value = ip_emit_value(e, ip_emit_of_channel(e, s->body, c));
-        ip_s_add(e->ir, e->block, IP_S_STORE, "any", ip_text(e->ir, "any | %s", value), NULL);
-        ip_s_add(e->ir, e->block, IP_S_STORE, "all", ip_text(e->ir, "all & %s", value), NULL);
+        ip_emit_set(e, "any", ip_text(e->ir, "any | %s", value));
+        ip_emit_set(e, "all", ip_text(e->ir, "all & %s", value));
     }
     e->coord[2] = e->coord[3] = NULL;
     ip_emit_leave(e, mark);
-    ip_s_add(e->ir, e->block, IP_S_STORE, mask_state(e, s),
-             ip_text(e->ir, "any == 0 ? %d : all == %s ? %d : %d", IP_MASK_CLEAR, maximum, IP_MASK_SET, IP_MASK_MIXED),
-             NULL);
+    ip_emit_set(
+        e, mask_state(e, s),
+        ip_text(e->ir, "any == 0 ? %d : all == %s ? %d : %d", IP_MASK_CLEAR, maximum, IP_MASK_SET, IP_MASK_MIXED));
 }
 
 /* A row of a stage that has a mask, and is computed without it where it can be. */
@@ -146,7 +145,7 @@ static void compute_masked_row(ip_emit *e, const ip_placed *p, const char *xa, c
     for (int state = IP_MASK_CLEAR; state <= IP_MASK_MIXED; state++) {
         const ip_segment *segment = p->row_of[state];
         const char *test = ip_text(e->ir, "%s == %d", mask_state(e, p->mask->source), state);
-        ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, test, NULL, NULL));
+        ip_mark mark = ip_emit_enter(e, ip_emit_if(e, test));
         ip_emit_row_pointers(e, segment->body);
         ip_emit_fetch(e, segment->body, xa, xb);
         ip_emit_row(e, p, segment, xa, xb, row, first);
@@ -162,8 +161,8 @@ static void fill_row(ip_emit *e, const ip_placed *p, const char *xa, const char 
     const char *from = xa, *to = xb;
     if (in_blocks) ip_emit_enter_block(e, p, &from, &to);
     if (p->is_streamed)
-        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl), "out",
-                 in_blocks ? ip_emit_line(e, s, "stored", from) : "stored");
+        ip_emit_let(e, ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl), "out",
+                    in_blocks ? ip_emit_line(e, s, "stored", from) : "stored");
     if (p->mask)
         compute_masked_row(e, p, from, to, r, first);
     else
@@ -180,15 +179,13 @@ static void fetch_written(ip_emit *e, const ip_placed *p)
     enum { LEAST_PIXEL = 4, LEAST_BYTES = 128 };
     int pixel = e->channels * (int)ip_dtype(p->stage->dtype)->size_bytes;
     if (!e->options->streams || !p->is_streamed || pixel < LEAST_PIXEL) return;
-    const char *fetches = ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL);
-    ip_stmt *when =
-        ip_s_add(e->ir, e->block, IP_S_IF,
-                 ip_text(e->ir, "%s && !%s && (xb - xa) * %d >= %d", fetches, ip_emit_streams(e), pixel, LEAST_BYTES),
-                 NULL, NULL);
+    const char *fetches = ip_emit_slot(e, IP_SLOT_FETCHES);
+    ip_stmt *when = ip_emit_if(
+        e, ip_text(e->ir, "%s && !%s && (xb - xa) * %d >= %d", fetches, ip_emit_streams(e), pixel, LEAST_BYTES));
     ip_s_add(e->ir, when, IP_S_STORE,
              ip_text(e->ir,
                      "ip_fetch_to((__global const uchar *)(stored + 2 * (long)%s + (long)xa * %d), (xb - xa) * %d)",
-                     ip_emit_slot(e, IP_SLOT_PITCH, 0, p->stage, NULL), e->channels, pixel),
+                     ip_emit_slot_of(e, IP_SLOT_PITCH, p->stage), e->channels, pixel),
              NULL, NULL);
 }
 
@@ -203,11 +200,11 @@ static void declare_columns(ip_emit *e, const ip_placed *p, const char **xa, con
     *xb = "xe";
     /* what goes beyond begins in the pad, which a ring has before its column_start() */
     const char *width = ip_emit_dim(e, p->stage, 2);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "xs",
-             p->goes_beyond ? ip_text(e->ir, "max(xa - %d, -%d)", p->left, p->pad) : column_start(e, p));
+    ip_emit_let_int(e, "xs",
+                    p->goes_beyond ? ip_text(e->ir, "max(xa - %d, -%d)", p->left, p->pad) : column_start(e, p));
     if (p->goes_beyond) width = ip_text(e->ir, "%s + %d", width, p->pad);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "xe",
-             p->right >= IP_ALL_COLUMNS ? width : ip_text(e->ir, "min(%s + %d, %s)", end, p->right, width));
+    ip_emit_let_int(e, "xe",
+                    p->right >= IP_ALL_COLUMNS ? width : ip_text(e->ir, "min(%s + %d, %s)", end, p->right, width));
 }
 
 /* Row r of a stage; low: its first in this strip. */
@@ -232,25 +229,24 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
                               ? ip_emit_ring(e, s)
                               : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s),
                                         is_endless ? ip_text(e->ir, "(%s + %d)", r, ip_emit_ring_bias(p)) : r, p->rows,
-                                        ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL));
-        ip_s_add(e->ir, e->block, IP_S_LET, type, p->is_streamed ? "stored" : "out", row);
+                                        ip_emit_slot_of(e, IP_SLOT_RING_PITCH, s));
+        ip_emit_let(e, type, p->is_streamed ? "stored" : "out", row);
         if (is_direct && e->kernel->planes_at_once) fetch_written(e, p);
         const char *first = is_endless ? ip_text_plus(e->ir, "ya", p->first) : low;
         if (p->is_mask) {
             look_through(e, p, xa, xb);
-            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF,
-                                      ip_text(e->ir, "%s == %d", mask_state(e, s), IP_MASK_MIXED), NULL, NULL));
+            ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "%s == %d", mask_state(e, s), IP_MASK_MIXED)));
         }
         ip_mark in_row = { e->block, e->n_trail, e->n_rows };
         const char *without_blocks = ip_emit_without_blocks(e, p);
         if (without_blocks) {
             ip_emit_row_pointers(e, s->body);
-            ip_mark beside = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, without_blocks, NULL, NULL));
+            ip_mark beside = ip_emit_enter(e, ip_emit_if(e, without_blocks));
             e->is_short = true;
             fill_row(e, p, xa, xb, r, first, false);
             e->is_short = false;
             ip_emit_leave(e, beside);
-            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "!(%s)", without_blocks), NULL, NULL));
+            ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "!(%s)", without_blocks)));
         }
         fill_row(e, p, xa, xb, r, first, true);
         ip_emit_leave(e, in_row);
@@ -306,9 +302,9 @@ static void make_rows_together(ip_emit *e, const ip_placed *p, const char *row)
         ip_expr *behind = ip_x_binary(e->ir, IP_X_ADD, y, ip_x_int(e->ir, IMGPAR_I32, k));
         bodies[k] = k == 0 ? s->body : ip_x_put_coords(e->ir, s->body, (ip_expr *const[4]){ [1] = behind });
         ip_emit_row_pointers(e, bodies[k]);
-        ip_s_add(e->ir, e->block, IP_S_LET, type, out_of(e, k),
-                 ip_text(e->ir, "%s + ((%s + %d) %% %d) * %s", ip_emit_ring(e, s), row, k, p->rows,
-                         ip_emit_slot(e, IP_SLOT_RING_PITCH, 0, s, NULL)));
+        ip_emit_let(e, type, out_of(e, k),
+                    ip_text(e->ir, "%s + ((%s + %d) %% %d) * %s", ip_emit_ring(e, s), row, k, p->rows,
+                            ip_emit_slot_of(e, IP_SLOT_RING_PITCH, s)));
     }
     ip_mark in_row = { e->block, e->n_trail, e->n_rows };
     const char *from = xa, *to = xb;
@@ -336,15 +332,15 @@ static void make_row_group(ip_emit *e, const ip_placed *p, const char *r, const 
 {
     const char *number = ip_text(e->ir, "%d", (int)(p - e->kernel->placed));
     const char *last = ip_text(e->ir, "last%s", number), *row = ip_text(e->ir, "group%s", number);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", last,
-             ip_text(e->ir, "min(%s, %s) - 1", ip_text_plus(e->ir, "yb", p->lead), ip_emit_dim(e, p->stage, 1)));
+    ip_emit_let_int(e, last,
+                    ip_text(e->ir, "min(%s, %s) - 1", ip_text_plus(e->ir, "yb", p->lead), ip_emit_dim(e, p->stage, 1)));
     const char *are_few = ip_text(e->ir, "%s - (%s) < %d", last, low, p->together - 1);
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, are_few, NULL, NULL));
+    ip_mark mark = ip_emit_enter(e, ip_emit_if(e, are_few));
     make_row(e, p, r, low);
     ip_emit_leave(e, mark);
     const char *begins = ip_text(e->ir, "!(%s) & (%s - (%s)) %% %d == 0", are_few, r, low, p->together);
-    mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, begins, NULL, NULL));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", row, ip_text(e->ir, "min(%s, %s - %d)", r, last, p->together - 1));
+    mark = ip_emit_enter(e, ip_emit_if(e, begins));
+    ip_emit_let_int(e, row, ip_text(e->ir, "min(%s, %s - %d)", r, last, p->together - 1));
     make_rows_together(e, p, row);
     ip_emit_leave(e, mark);
 }
@@ -364,11 +360,11 @@ void ip_emit_stage(ip_emit *e, const ip_placed *p, const char *y, const char *ya
              NULL, NULL);
     const char *r = p->lead == 0 ? y : ip_text(e->ir, "row%d", (int)(p - e->kernel->placed)),
                *low = ip_emit_lowest_row(e, p, ya);
-    if (p->lead != 0) ip_s_add(e->ir, e->block, IP_S_LET, "int", r, ip_text_plus(e->ir, y, p->lead));
-    if (p->is_mask) ip_s_add(e->ir, e->block, IP_S_VAR, "int", mask_state(e, s), ip_text(e->ir, "%d", IP_MASK_MIXED));
+    if (p->lead != 0) ip_emit_let_int(e, r, ip_text_plus(e->ir, y, p->lead));
+    if (p->is_mask) ip_emit_var(e, "int", mask_state(e, s), ip_text(e->ir, "%d", IP_MASK_MIXED));
     const char *needed = ip_emit_is_endless(p) ? ip_text(e->ir, "%s >= %s", r, ip_text_plus(e->ir, ya, p->first))
                                                : ip_text(e->ir, "%s >= %s & %s < %s", r, low, r, height);
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, needed, NULL, NULL));
+    ip_mark mark = ip_emit_enter(e, ip_emit_if(e, needed));
     (p->together ? make_row_group : make_row)(e, p, r, low);
     ip_emit_leave(e, mark);
 }
@@ -385,30 +381,27 @@ static void emit_stages(ip_emit *e)
     }
 }
 
-/* from and to: what work-item number `dim` of its axis covers, strip wide, within the region. */
-static void declare_span(ip_emit *e, int dim, const char *from, const char *to, int strip, int region)
+/* from and to: what work-item number `dim` of its axis covers, so wide, within the region that first begins. */
+static void declare_span(ip_emit *e, int dim, const char *from, const char *to, ip_slot_kind wide, ip_bound first)
 {
-    const char *step = ip_emit_slot(e, IP_SLOT_STRIP, strip, NULL, NULL);
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", from,
-             ip_text(e->ir, "(int)%s * %s + %s", ip_emit_global_id(e, dim), step,
-                     ip_emit_slot(e, IP_SLOT_REGION, region, NULL, NULL)));
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", to,
-             ip_text(e->ir, "min(%s + %s, %s)", from, step, ip_emit_slot(e, IP_SLOT_REGION, region + 1, NULL, NULL)));
+    const char *step = ip_emit_slot(e, wide);
+    ip_emit_let_at_top(e, "int", from,
+                       ip_text(e->ir, "(int)%s * %s + %s", ip_emit_global_id(e, dim), step, ip_emit_bound(e, first)));
+    ip_emit_let_at_top(e, "int", to,
+                       ip_text(e->ir, "min(%s + %s, %s)", from, step, ip_emit_bound(e, (ip_bound)(first + 1))));
 }
 
 /* The plane, or planes, that a work-item makes rows of. */
 static void declare_planes(ip_emit *e)
 {
-    const char *first = ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL);
+    const char *first = ip_emit_bound(e, IP_Z0);
     int n = e->kernel->planes_at_once;
     if (n == 0) {
-        ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "%s + %s", ip_emit_global_id(e, 2), first));
+        ip_emit_let_at_top(e, "int", "z", ip_text(e->ir, "%s + %s", ip_emit_global_id(e, 2), first));
         return;
     }
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "za",
-             ip_text(e->ir, "(int)%s * %d + %s", ip_emit_global_id(e, 2), n, first));
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "zb",
-             ip_text(e->ir, "min(za + %d, %s)", n, ip_emit_slot(e, IP_SLOT_REGION, 1, NULL, NULL)));
+    ip_emit_let_at_top(e, "int", "za", ip_text(e->ir, "(int)%s * %d + %s", ip_emit_global_id(e, 2), n, first));
+    ip_emit_let_at_top(e, "int", "zb", ip_text(e->ir, "min(za + %d, %s)", n, ip_emit_bound(e, IP_Z1)));
 }
 
 /* The work-item's number, and its part of the scratch memory. */
@@ -419,22 +412,20 @@ static void declare_item(ip_emit *e)
     for (int i = 0; i < k->n_placed; i++)
         has_rings |= k->placed[i].place == IP_PLACE_RING || k->placed[i].n_running > 0 || k->placed[i].is_streamed;
     if (k->n_folds > 0 || has_rings)
-        ip_s_add(e->ir, e->top, IP_S_LET, "long", "item",
-                 ip_text(e->ir, "%s + ((long)%s * %s + %s) * %s + %s", ip_emit_slot(e, IP_SLOT_ITEMS, 1, NULL, NULL),
-                         ip_emit_global_id(e, 2), ip_emit_slot(e, IP_SLOT_STRIP, 3, NULL, NULL),
-                         ip_emit_global_id(e, 1), ip_emit_slot(e, IP_SLOT_STRIP, 2, NULL, NULL),
-                         ip_emit_global_id(e, 0)));
+        ip_emit_let_at_top(e, "long", "item",
+                           ip_text(e->ir, "%s + ((long)%s * %s + %s) * %s + %s", ip_emit_slot(e, IP_SLOT_FIRST_ITEM),
+                                   ip_emit_global_id(e, 2), ip_emit_slot(e, IP_SLOT_ITEMS_Y), ip_emit_global_id(e, 1),
+                                   ip_emit_slot(e, IP_SLOT_ITEMS_X), ip_emit_global_id(e, 0)));
     if (has_rings)
-        ip_s_add(e->ir, e->top, IP_S_LET, "__global uchar *", "mine",
-                 ip_text(e->ir, "scratch + ((long)%s + item * %s) * 64",
-                         ip_emit_slot(e, IP_SLOT_SCRATCH, 1, NULL, NULL),
-                         ip_emit_slot(e, IP_SLOT_SCRATCH, 0, NULL, NULL)));
+        ip_emit_let_at_top(e, "__global uchar *", "mine",
+                           ip_text(e->ir, "scratch + ((long)%s + item * %s) * 64",
+                                   ip_emit_slot(e, IP_SLOT_SCRATCH_START), ip_emit_slot(e, IP_SLOT_SCRATCH_EACH)));
 }
 
 /* Columns xa..xb of the strip's, one panel after the other (division.c, Note [Panels]); what follows is of a panel. */
 static void enter_panels(ip_emit *e)
 {
-    const char *columns = ip_emit_slot(e, IP_SLOT_STRIP, 4, NULL, NULL);
+    const char *columns = ip_emit_slot(e, IP_SLOT_PANEL_COLUMNS);
     ip_stmt *loop = ip_s_add(e->ir, e->top, IP_S_FOR, "xa", "left", "right");
     loop->d = columns;
     loop->parallel = IP_FEW;
@@ -447,9 +438,9 @@ void ip_emit_rows(ip_emit *e)
     ip_kernel *k = e->kernel;
     int warm_up = ip_kernel_halo(k);
     declare_planes(e);
-    declare_span(e, 1, "ya", "yb", 0, 2);
+    declare_span(e, 1, "ya", "yb", IP_SLOT_STRIP_ROWS, IP_Y0);
     bool in_panels = ip_kernel_walks_panels(k);
-    declare_span(e, 0, in_panels ? "left" : "xa", in_panels ? "right" : "xb", 1, 4);
+    declare_span(e, 0, in_panels ? "left" : "xa", in_panels ? "right" : "xb", IP_SLOT_STRIP_COLUMNS, IP_X0);
     declare_item(e);
     for (int i = 0; i < k->n_placed; i++) {
         ip_emit_uniforms(e, k->placed[i].stage->body);
@@ -466,7 +457,7 @@ void ip_emit_rows(ip_emit *e)
     ip_emit_declare_lines(e);
     ip_stmt *rows = ip_s_add(e->ir, e->top, IP_S_FOR, "y", warm_up ? ip_text(e->ir, "ya - %d", warm_up) : "ya", "yb");
     ip_mark mark = ip_emit_enter(e, rows);
-    if (k->planes_at_once) ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "z", "za", "zb"));
+    if (k->planes_at_once) ip_emit_enter(e, ip_emit_for(e, "z", "za", "zb"));
     emit_stages(e);
     ip_emit_leave(e, mark);
     e->top = e->block = whole;

@@ -61,7 +61,7 @@ static ip_names valued(ip_scan *w, ip_expr *const *x, int n, const ip_names *acc
     for (int k = 0; k < n; k++) {
         const char *text = ip_emit_value(e, x[k]);
         names.of[k] = ip_text(e->ir, "n%d", e->n_values++);
-        ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(x[k]->dtype), names.of[k], text);
+        ip_emit_let(e, ip_cl_type(x[k]->dtype), names.of[k], text);
     }
     for (int k = 0; k < 2 * w->n; k++)
         e->acc[k] = NULL;
@@ -102,7 +102,7 @@ void ip_scan_store(ip_scan *w, int c, const ip_names *state, const ip_names *bef
 void ip_scan_set(ip_scan *w, const ip_names *variables, const ip_names *values)
 {
     for (int k = 0; k < w->n; k++)
-        ip_s_add(w->e->ir, w->e->block, IP_S_STORE, variables->of[k], values->of[k], NULL);
+        ip_emit_set(w->e, variables->of[k], values->of[k]);
 }
 
 void ip_scan_declare(ip_scan *w, ip_stmt_kind kind, const ip_names *names, const ip_names *values)
@@ -115,26 +115,25 @@ void ip_scan_declare(ip_scan *w, ip_stmt_kind kind, const ip_names *names, const
 
 const char *ip_scan_slot_name(ip_scan *w, ip_scan_slot slot)
 {
-    return ip_emit_slot(w->e, IP_SLOT_SCAN, (int)slot, NULL, NULL);
+    return ip_emit_slot_at(w->e, IP_SLOT_SCAN, (int)slot, NULL, NULL);
 }
 
-const char *ip_scan_region(ip_scan *w, int index) { return ip_emit_slot(w->e, IP_SLOT_REGION, index, NULL, NULL); }
+const char *ip_scan_bound(ip_scan *w, ip_bound bound) { return ip_emit_bound(w->e, bound); }
 
 void ip_scan_item(ip_scan *w, int dim, const char *name)
 {
-    ip_s_add(w->e->ir, w->e->top, IP_S_LET, "int", name,
-             ip_text(w->e->ir, "%s + %s", ip_emit_global_id(w->e, dim),
-                     ip_scan_slot_name(w, (ip_scan_slot)(IP_SCAN_FIRST_X + dim))));
+    ip_emit_let_at_top(w->e, "int", name,
+                       ip_text(w->e->ir, "%s + %s", ip_emit_global_id(w->e, dim),
+                               ip_scan_slot_name(w, (ip_scan_slot)(IP_SCAN_FIRST_X + dim))));
 }
 
-void ip_scan_span(ip_scan *w, const char *from, const char *to, const char *item, int region)
+void ip_scan_span(ip_scan *w, const char *from, const char *to, const char *item, ip_bound first)
 {
     ip_emit *e = w->e;
     const char *chunk = ip_scan_slot_name(w, IP_SCAN_CHUNK);
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", from,
-             ip_text(e->ir, "%s + %s * %s", ip_scan_region(w, region), item, chunk));
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", to,
-             ip_text(e->ir, "min(%s + %s, %s)", from, chunk, ip_scan_region(w, region + 1)));
+    ip_emit_let_at_top(e, "int", from, ip_text(e->ir, "%s + %s * %s", ip_scan_bound(w, first), item, chunk));
+    ip_emit_let_at_top(e, "int", to,
+                       ip_text(e->ir, "min(%s + %s, %s)", from, chunk, ip_scan_bound(w, (ip_bound)(first + 1))));
 }
 
 static int state_size(const ip_scan *w, int k)
@@ -164,8 +163,7 @@ void ip_scan_states(ip_scan *w, const char *name, const ip_scan_cells *cells)
         const int before = bytes_before(w, k);
         if (before)
             base = ip_text(e->ir, "(scratch + (long)%s%s * %s * %d)", cells->groups, blocks, cells->unit, before);
-        ip_s_add(e->ir, e->block, IP_S_LET, type, numbered(w, name, k),
-                 ip_text(e->ir, "(%s)%s + %s * %s", type, base, cell, cells->unit));
+        ip_emit_let(e, type, numbered(w, name, k), ip_text(e->ir, "(%s)%s + %s * %s", type, base, cell, cells->unit));
     }
 }
 
@@ -191,8 +189,8 @@ const char *ip_scan_out(ip_scan *w, const char *name, const char *z, const char 
 {
     ip_emit *e = w->e;
     if (w->phase == IP_SCAN_RESULT)
-        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", ip_dtype(w->s->dtype)->cl), name,
-                 ip_emit_buffer_row(e, w->s, z, y));
+        ip_emit_let(e, ip_text(e->ir, "__global %s *", ip_dtype(w->s->dtype)->cl), name,
+                    ip_emit_buffer_row(e, w->s, z, y));
     return name;
 }
 
@@ -208,10 +206,11 @@ void ip_scan_declare_line(ip_scan *w)
         first[k] = ip_scan_slot_name(w, (ip_scan_slot)(IP_SCAN_FIRST_X + k));
         item[k] = ip_text(e->ir, "(%s + %s)", ip_emit_global_id(e, k), first[k]);
     }
-    ip_s_add(e->ir, e->top, IP_S_LET, "__global uchar *", "line",
-             ip_text(e->ir, "scratch + ((long)%s + ((%s * %s + %s) * %s + %s) * %s) * 64",
-                     ip_scan_slot_name(w, IP_SCAN_LINES), item[2], ip_scan_slot_name(w, IP_SCAN_ITEMS_Y), item[1],
-                     ip_scan_slot_name(w, IP_SCAN_ITEMS_X), item[0], ip_scan_slot_name(w, IP_SCAN_LINE)));
+    ip_emit_let_at_top(e, "__global uchar *", "line",
+                       ip_text(e->ir, "scratch + ((long)%s + ((%s * %s + %s) * %s + %s) * %s) * 64",
+                               ip_scan_slot_name(w, IP_SCAN_LINES), item[2], ip_scan_slot_name(w, IP_SCAN_ITEMS_Y),
+                               item[1], ip_scan_slot_name(w, IP_SCAN_ITEMS_X), item[0],
+                               ip_scan_slot_name(w, IP_SCAN_LINE)));
 }
 
 void ip_scan_carry(ip_scan *w, const char *first, const char *index, const char *unit)
@@ -227,7 +226,7 @@ void ip_scan_carry(ip_scan *w, const char *first, const char *index, const char 
     for (int k = 0; k < w->n; k++)
         start.of[k] = ip_text(e->ir, "%s > 0 ? %s : %s", from, kept.of[k], init.of[k]);
     ip_scan_declare(w, IP_S_VAR, &carry, &start);
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "b", from, to);
+    ip_stmt *loop = ip_emit_for(e, "b", from, to);
     ip_mark mark = ip_emit_enter(e, loop);
     ip_scan_declare(w, IP_S_LET, &total, &cell);
     ip_scan_set(w, &cell, &carry);
@@ -284,9 +283,9 @@ static void row_elements(ip_scan *w, bool is_init)
 {
     ip_emit *e = w->e;
     bool flat = e->channels > 1 && ip_scan_may_be_flat(w);
-    ip_stmt *loop = flat ? ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "xa * %d", e->channels),
-                                    ip_text(e->ir, "xb * %d", e->channels))
-                         : ip_s_add(e->ir, e->block, IP_S_FOR, "x", "xa", "xb");
+    ip_stmt *loop =
+        flat ? ip_emit_for(e, "i", ip_text(e->ir, "xa * %d", e->channels), ip_text(e->ir, "xb * %d", e->channels))
+             : ip_emit_for(e, "x", "xa", "xb");
     loop->parallel = IP_INDEPENDENT;
     loop->vector_width = ip_scan_width(w);
     ip_mark mark = ip_emit_enter(e, loop);
@@ -298,8 +297,7 @@ static void row_elements(ip_scan *w, bool is_init)
         for (int c = 0; c < e->channels; c++)
             row_element(w, c, ip_emit_pixel_index(e, "x", c), is_init);
     } else {
-        ip_mark in_channels =
-            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "c", "0", ip_text(e->ir, "%d", e->channels)));
+        ip_mark in_channels = ip_emit_enter(e, ip_emit_for(e, "c", "0", ip_text(e->ir, "%d", e->channels)));
         e->coord[3] = "c";
         row_element(w, -1, ip_emit_pixel_index(e, "x", 0), is_init);
         e->coord[3] = NULL;
@@ -316,13 +314,13 @@ static ip_mark enter_row(ip_scan *w)
     const char *row = "";
     ip_mark mark = ip_emit_enter(e, e->block);
     if (w->s->axis == 0) {
-        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "y", "ya", "yb"));
-        row = ip_text(e->ir, " + (long)(y - %s) * row_elements", ip_scan_region(w, 2));
+        ip_emit_enter(e, ip_emit_for(e, "y", "ya", "yb"));
+        row = ip_text(e->ir, " + (long)(y - %s) * row_elements", ip_scan_bound(w, IP_Y0));
     }
     const ip_names state = ip_scan_named(w, "state"), states = ip_scan_named(w, "states");
     for (int k = 0; k < w->n; k++)
-        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", w->type[k]), state.of[k],
-                 ip_text(e->ir, "%s%s - (long)%s * %d", states.of[k], row, ip_scan_region(w, 4), e->channels));
+        ip_emit_let(e, ip_text(e->ir, "__global %s *", w->type[k]), state.of[k],
+                    ip_text(e->ir, "%s%s - (long)%s * %d", states.of[k], row, ip_scan_bound(w, IP_X0), e->channels));
     return mark;
 }
 
@@ -330,24 +328,25 @@ static ip_mark enter_row(ip_scan *w)
 static void declare_rows(ip_scan *w)
 {
     ip_emit *e = w->e;
-    const char *z0 = ip_scan_region(w, 0), *y0 = ip_scan_region(w, 2), *y1 = ip_scan_region(w, 3);
+    const char *z0 = ip_scan_bound(w, IP_Z0), *y0 = ip_scan_bound(w, IP_Y0), *y1 = ip_scan_bound(w, IP_Y1);
     ip_scan_item(w, 0, "item_x");
-    ip_scan_span(w, "xa", "xb", "item_x", 4);
-    ip_s_add(e->ir, e->top, IP_S_LET, "long", "row_elements",
-             ip_text(e->ir, "(long)(%s - %s) * %d", ip_scan_region(w, 5), ip_scan_region(w, 4), e->channels));
+    ip_scan_span(w, "xa", "xb", "item_x", IP_X0);
+    ip_emit_let_at_top(
+        e, "long", "row_elements",
+        ip_text(e->ir, "(long)(%s - %s) * %d", ip_scan_bound(w, IP_X1), ip_scan_bound(w, IP_X0), e->channels));
     if (w->s->axis == 0) {
         const char *rows = ip_scan_slot_name(w, IP_SCAN_ROWS);
         ip_scan_item(w, 1, "item_y");
-        ip_s_add(e->ir, e->top, IP_S_LET, "int", "ya", ip_text(e->ir, "%s + item_y * %s", y0, rows));
-        ip_s_add(e->ir, e->top, IP_S_LET, "int", "yb", ip_text(e->ir, "min(ya + %s, %s)", rows, y1));
-        ip_s_add(e->ir, e->top, IP_S_LET, "long", "unit", ip_text(e->ir, "row_elements * (%s - %s)", y1, y0));
+        ip_emit_let_at_top(e, "int", "ya", ip_text(e->ir, "%s + item_y * %s", y0, rows));
+        ip_emit_let_at_top(e, "int", "yb", ip_text(e->ir, "min(ya + %s, %s)", rows, y1));
+        ip_emit_let_at_top(e, "long", "unit", ip_text(e->ir, "row_elements * (%s - %s)", y1, y0));
     } else {
         ip_scan_item(w, 2, "group");
-        ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "group + %s", z0));
-        ip_s_add(e->ir, e->top, IP_S_LET, "long", "unit", "row_elements");
+        ip_emit_let_at_top(e, "int", "z", ip_text(e->ir, "group + %s", z0));
+        ip_emit_let_at_top(e, "long", "unit", "row_elements");
     }
     ip_scan_item(w, w->s->axis == 0 ? 2 : 1, "block");
-    const char *groups = w->s->axis == 0 || w->n == 1 ? "1" : ip_text(e->ir, "(%s - %s)", ip_scan_region(w, 1), z0);
+    const char *groups = w->s->axis == 0 || w->n == 1 ? "1" : ip_text(e->ir, "(%s - %s)", ip_scan_bound(w, IP_Z1), z0);
     ip_scan_states(
         w, "states",
         &(ip_scan_cells){ groups, w->s->axis == 0 ? "0" : "group", w->phase == IP_SCAN_CARRY ? "0" : "block", "unit" });
@@ -357,8 +356,7 @@ static void carry_rows(ip_scan *w)
 {
     ip_emit *e = w->e;
     ip_mark mark = enter_row(w);
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "i", ip_text(e->ir, "xa * %d", e->channels),
-                             ip_text(e->ir, "xb * %d", e->channels));
+    ip_stmt *loop = ip_emit_for(e, "i", ip_text(e->ir, "xa * %d", e->channels), ip_text(e->ir, "xb * %d", e->channels));
     ip_emit_enter(e, loop);
     ip_scan_carry(w, "state", "i", "unit");
     ip_emit_leave(e, mark);
@@ -369,14 +367,14 @@ static void rows_at(ip_scan *w, const char *position, bool is_init)
 {
     static const char *const names[] = { "z", "y" };
     ip_emit *e = w->e;
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", names[w->s->axis], ip_scan_coordinate(w, position));
+    ip_emit_let_int(e, names[w->s->axis], ip_scan_coordinate(w, position));
     ip_mark mark = enter_row(w);
     ip_scan_row_pointers(w, is_init);
     bool streams = !is_init && ip_scan_streams(w);
     if (!is_init) ip_scan_out(w, streams ? "stored" : "out", "z", "y");
     if (streams)
-        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", ip_dtype(w->s->dtype)->cl), "out",
-                 ip_emit_line(e, w->s, "stored", "xa"));
+        ip_emit_let(e, ip_text(e->ir, "__global %s *", ip_dtype(w->s->dtype)->cl), "out",
+                    ip_emit_line(e, w->s, "stored", "xa"));
     row_elements(w, is_init);
     if (streams) ip_emit_stream(e, w->s, "stored", "xa", "xb", "xa", "xb", NULL);
     ip_emit_leave(e, mark);

@@ -45,11 +45,11 @@ int ip_scan_width(const ip_scan *w);
 
 /* Names of arguments. */
 const char *ip_scan_slot_name(ip_scan *w, ip_scan_slot slot);
-const char *ip_scan_region(ip_scan *w, int index);
+const char *ip_scan_bound(ip_scan *w, ip_bound bound);
 /* name = number of the work-item along dimension dim of the launch. */
 void ip_scan_item(ip_scan *w, int dim, const char *name);
 /* from, to = the chunk of that number within the region, whose start is slot number `region`. */
-void ip_scan_span(ip_scan *w, const char *from, const char *to, const char *item, int region);
+void ip_scan_span(ip_scan *w, const char *from, const char *to, const char *item, ip_bound first);
 /* name, name_1, ... = pointers to the states of one of the groups' blocks. groups: how many, if there are several
  * states. */
 typedef struct ip_scan_cells {

@@ -16,8 +16,7 @@ static void step_block(ip_scan *w)
     ip_emit *e = w->e;
     const ip_names state = ip_scan_named(w, "state"), carry = ip_scan_named(w, "carry"),
                    total = ip_scan_named(w, "total");
-    ip_stmt *turn =
-        ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "p > 0 & p %% %d == 0", IP_SCAN_BLOCK), NULL, NULL);
+    ip_stmt *turn = ip_emit_if(e, ip_text(e->ir, "p > 0 & p %% %d == 0", IP_SCAN_BLOCK));
     ip_mark mark = ip_emit_enter(e, turn);
     const ip_names joined = ip_scan_combine(w, &carry, &total);
     ip_scan_set(w, &carry, &joined);
@@ -46,9 +45,9 @@ static void looped_channels(ip_scan *w)
         ip_scan_declare(w, IP_S_VAR, &carry, &state);
         ip_scan_declare(w, IP_S_VAR, &total, &state);
     }
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "p", "0", ip_text(e->ir, "%d", e->channels));
+    ip_stmt *loop = ip_emit_for(e, "p", "0", ip_text(e->ir, "%d", e->channels));
     ip_mark mark = ip_emit_enter(e, loop);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "c", ip_scan_coordinate(w, "p"));
+    ip_emit_let_int(e, "c", ip_scan_coordinate(w, "p"));
     e->coord[3] = "c";
     if (w->in_blocks) step_block(w);
     step(w, -1, ip_emit_pixel_index(e, "x", 0));
@@ -63,15 +62,15 @@ void ip_emit_scan_c(ip_scan *w)
     const char *first = ip_scan_coordinate(w, "0");
     ip_scan_item(w, 1, "item_y");
     ip_scan_item(w, 2, "item_z");
-    ip_scan_span(w, "ya", "yb", "item_y", 2);
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "z", ip_text(e->ir, "item_z + %s", ip_scan_region(w, 0)));
+    ip_scan_span(w, "ya", "yb", "item_y", IP_Y0);
+    ip_emit_let_at_top(e, "int", "z", ip_text(e->ir, "item_z + %s", ip_scan_bound(w, IP_Z0)));
     ip_mark in_rows = ip_emit_enter(e, ip_s_add(e->ir, e->top, IP_S_FOR, "y", "ya", "yb"));
     e->coord[0] = "z";
     e->coord[1] = "y";
     ip_scan_row_pointers(w, true);
     ip_scan_row_pointers(w, false);
     ip_scan_out(w, "out", "z", "y");
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "x", ip_scan_region(w, 4), ip_scan_region(w, 5));
+    ip_stmt *loop = ip_emit_for(e, "x", ip_scan_bound(w, IP_X0), ip_scan_bound(w, IP_X1));
     if (is_written) {
         loop->parallel = IP_INDEPENDENT;
         loop->vector_width = ip_scan_width(w);

@@ -56,7 +56,7 @@ static const char *lane_length(x_walk *t, const char *start)
 
 static const char *let(x_walk *t, const char *type, const char *name, const char *value)
 {
-    ip_s_add(t->w->e->ir, t->w->e->block, IP_S_LET, type, name, value);
+    ip_emit_let(t->w->e, type, name, value);
     return name;
 }
 
@@ -108,7 +108,7 @@ static void step_in_scratch(x_walk *t, const char *out, bool is_init)
 {
     ip_scan *w = t->w;
     ip_emit *e = w->e;
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "c", "0", ip_text(e->ir, "%d", e->channels));
+    ip_stmt *loop = ip_emit_for(e, "c", "0", ip_text(e->ir, "%d", e->channels));
     loop->parallel = IP_INDEPENDENT;
     loop->vector_width = ip_scan_width(w);
     ip_mark mark = ip_emit_enter(e, loop);
@@ -156,9 +156,9 @@ static void enter_piece(x_walk *t, int k)
     ip_emit *e = t->w->e;
     const char *type = ip_text(e->ir, "__global %s *", ip_dtype(t->w->s->dtype)->cl),
                *name = ip_text(e->ir, "piece_%d", k);
-    ip_s_add(e->ir, e->block, IP_S_LET, type, name,
-             ip_text(e->ir, "%s ? (%s)(%s + at_%d) - (long)(%s + i0) * %d : out_%d", ip_emit_streams(e), type,
-                     line_of_lane(t, k), k, t->lane[k].x, e->channels, k));
+    ip_emit_let(e, type, name,
+                ip_text(e->ir, "%s ? (%s)(%s + at_%d) - (long)(%s + i0) * %d : out_%d", ip_emit_streams(e), type,
+                        line_of_lane(t, k), k, t->lane[k].x, e->channels, k));
     t->lane[k].out = name;
 }
 
@@ -166,13 +166,12 @@ static void leave_piece(x_walk *t, int k)
 {
     ip_emit *e = t->w->e;
     int pixel = e->channels * (int)ip_dtype(t->w->s->dtype)->size_bytes;
-    ip_s_add(e->ir, e->block, IP_S_STORE,
-             ip_text(e->ir,
-                     "ip_stream((__global uchar *)(out_%d + (long)(%s + i0) * %d) - at_%d, %s, at_%d + (i1 - i0) * %d, "
-                     "i0 == 0 ? at_%d : 0, "
-                     "i1 == common)",
-                     k, t->lane[k].x, e->channels, k, line_of_lane(t, k), k, pixel, k),
-             NULL, NULL);
+    ip_emit_do(
+        e, ip_text(e->ir,
+                   "ip_stream((__global uchar *)(out_%d + (long)(%s + i0) * %d) - at_%d, %s, at_%d + (i1 - i0) * %d, "
+                   "i0 == 0 ? at_%d : 0, "
+                   "i1 == common)",
+                   k, t->lane[k].x, e->channels, k, line_of_lane(t, k), k, pixel, k));
 }
 
 /*
@@ -229,7 +228,7 @@ static void fetch_pieces(x_walk *t)
     ip_emit *e = t->w->e;
     let(t, "int", "ahead",
         ip_text(e->ir, "i1 < common ? i1 : %d * %s", t->lanes, ip_scan_slot_name(t->w, IP_SCAN_STEPS)));
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_emit_fetches(e, t->w->s->body), NULL, NULL));
+    ip_mark mark = ip_emit_enter(e, ip_emit_if(e, ip_emit_fetches(e, t->w->s->body)));
     for (int k = 0; k < t->lanes; k++) {
         ip_mark in_lane = ip_emit_enter(e, e->block);
         enter_lane_rows(t, k);
@@ -263,10 +262,8 @@ static void read_steps(x_walk *t, int k)
     for (int r = 0; r < t->lane[k].n_rows; r++) {
         struct ip_row *row = &e->rows[e->n_rows - t->lane[k].n_rows + r];
         const char *read = ip_text(e->ir, "read_%s", row->pointer);
-        ip_s_add(e->ir, e->block, IP_S_VAR, ip_dtype(row->stage->dtype)->cl, ip_text(e->ir, "%s[%d]", read, STEPS),
-                 NULL);
-        ip_s_add(e->ir, e->block, IP_S_STORE,
-                 ip_text(e->ir, "vstore%d(vload%d(0, %s + i), 0, %s)", STEPS, STEPS, row->pointer, read), NULL, NULL);
+        ip_emit_var(e, ip_dtype(row->stage->dtype)->cl, ip_text(e->ir, "%s[%d]", read, STEPS), NULL);
+        ip_emit_do(e, ip_text(e->ir, "vstore%d(vload%d(0, %s + i), 0, %s)", STEPS, STEPS, row->pointer, read));
         row->pointer = read;
     }
 }
@@ -293,7 +290,7 @@ static void enter_pieces(x_walk *t, bool streams)
         for (int k = 0; k < t->lanes; k++)
             let(t, "int", ip_text(e->ir, "at_%d", k),
                 ip_text(e->ir, "(int)((ulong)(out_%d + (long)%s * %d) & 63)", k, t->lane[k].x, e->channels));
-    ip_stmt *pieces = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", "0", "common");
+    ip_stmt *pieces = ip_emit_for(e, "i0", "0", "common");
     pieces->d = ip_text(e->ir, "%d", IP_SCAN_PIECE);
     ip_emit_enter(e, pieces);
     let(t, "int", "i1", ip_text(e->ir, "min(i0 + %d, common)", IP_SCAN_PIECE));
@@ -309,20 +306,20 @@ static void lanes_at_once(x_walk *t)
     const char *last = let(t, "int", "from_last", lane_start(t, ip_text(e->ir, "%d", t->lanes - 1)));
     const char *length = ip_text(e->ir, t->steps > 1 ? "%s / %d * %d" : "%s", lane_length(t, last), t->steps, t->steps);
     let(t, "int", "common", ip_text(e->ir, "lanes == %d ? %s : 0", t->lanes, length));
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "common > 0", NULL, NULL));
+    ip_mark mark = ip_emit_enter(e, ip_emit_if(e, "common > 0"));
     for (int k = 0; k < t->lanes; k++)
         prepare_lane(t, k);
     bool streams = lanes_stream(t), in_pieces = streams || lanes_fetch(t);
     ip_mark in_piece = { e->block, e->n_trail, e->n_rows };
     if (in_pieces) enter_pieces(t, streams);
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "i", in_pieces ? "i0" : "0", in_pieces ? "i1" : "common");
+    ip_stmt *loop = ip_emit_for(e, "i", in_pieces ? "i0" : "0", in_pieces ? "i1" : "common");
     if (t->steps > 1) loop->d = ip_text(e->ir, "%d", t->steps);
     ip_mark in_loop = ip_emit_enter(e, loop);
     for (int k = 0; k < t->lanes; k++)
         steps_of_lane(t, k);
     ip_emit_leave(e, in_loop);
     if (streams) {
-        e->block = ip_s_add(e->ir, e->block, IP_S_IF, ip_emit_streams(e), NULL, NULL);
+        e->block = ip_emit_if(e, ip_emit_streams(e));
         for (int k = 0; k < t->lanes; k++)
             leave_piece(t, k);
     }
@@ -339,13 +336,14 @@ static void enter_lane(x_walk *t)
 {
     ip_scan *w = t->w;
     ip_emit *e = w->e;
-    const char *y0 = ip_scan_region(w, 2), *z0 = ip_scan_region(w, 0);
+    const char *y0 = ip_scan_bound(w, IP_Y0), *z0 = ip_scan_bound(w, IP_Z0);
     let(t, "int", "y", lane_row(t, "k"));
     e->coord[1] = "y";
     if (!t->in_scratch && !w->in_blocks) return;
-    let(t, "int", "group", ip_text(e->ir, "(z - %s) * (%s - %s) + y - %s", z0, ip_scan_region(w, 3), y0, y0));
+    let(t, "int", "group", ip_text(e->ir, "(z - %s) * (%s - %s) + y - %s", z0, ip_scan_bound(w, IP_Y1), y0, y0));
     const char *groups =
-        w->n == 1 ? "1" : ip_text(e->ir, "(%s - %s) * (%s - %s)", ip_scan_region(w, 1), z0, ip_scan_region(w, 3), y0);
+        w->n == 1 ? "1"
+                  : ip_text(e->ir, "(%s - %s) * (%s - %s)", ip_scan_bound(w, IP_Z1), z0, ip_scan_bound(w, IP_Y1), y0);
     ip_scan_states(w, "state", &(ip_scan_cells){ groups, "group", "block + k", ip_text(e->ir, "%d", e->channels) });
 }
 
@@ -378,7 +376,7 @@ static void end_lane(x_walk *t)
     ip_scan_row_pointers(w, false);
     ip_scan_out(w, "out", "z", "y");
     let(t, "int", "from", lane_start(t, "k"));
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "i", t->lanes > 1 ? "common" : "0", lane_length(t, "from"));
+    ip_stmt *loop = ip_emit_for(e, "i", t->lanes > 1 ? "common" : "0", lane_length(t, "from"));
     ip_mark mark = ip_emit_enter(e, loop);
     let(t, "int", "x", column(t, "from"));
     e->coord[2] = "x";
@@ -396,7 +394,7 @@ static void end_lane(x_walk *t)
 static void for_each_lane(x_walk *t, void (*fn)(x_walk *t))
 {
     ip_emit *e = t->w->e;
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", "lanes"));
+    ip_mark mark = ip_emit_enter(e, ip_emit_for(e, "k", "0", "lanes"));
     enter_lane(t);
     fn(t);
     e->coord[1] = NULL;
@@ -463,7 +461,7 @@ static void carry_row(x_walk *t)
     ip_emit *e = w->e;
     enter_lane(t);
     const char *unit = ip_text(e->ir, "%d", e->channels);
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "c", "0", unit));
+    ip_mark mark = ip_emit_enter(e, ip_emit_for(e, "c", "0", unit));
     ip_scan_carry(w, "state", "c", unit);
     ip_emit_leave(e, mark);
     e->coord[1] = NULL;
@@ -481,8 +479,8 @@ void ip_emit_scan_x(ip_scan *w)
     if (lanes_stream(&t)) ip_scan_declare_line(w);
     ip_scan_item(w, 1, "item_y");
     ip_scan_item(w, 2, "item_z");
-    ip_scan_span(w, "ya", "yb", "item_y", 2);
-    let(&t, "int", "z", ip_text(e->ir, "item_z + %s", ip_scan_region(w, 0)));
+    ip_scan_span(w, "ya", "yb", "item_y", IP_Y0);
+    let(&t, "int", "z", ip_text(e->ir, "item_z + %s", ip_scan_bound(w, IP_Z0)));
     if (w->in_blocks && !carries) {
         ip_scan_item(w, 0, "item_x");
         let(&t, "int", "block", ip_text(e->ir, "item_x * %d", t.lanes));

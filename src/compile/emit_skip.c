@@ -20,8 +20,8 @@ static const char *look_through(ip_emit *e, const ip_columns *c, const ip_skip *
     const bool is_flat = e->channels > 1;
     const char *from = is_flat ? ip_text(e->ir, "%s * %d", c->from, e->channels) : c->from;
     const char *to = is_flat ? ip_text(e->ir, "%s * %d", c->to, e->channels) : c->to;
-    ip_s_add(e->ir, e->block, IP_S_VAR, "uchar", any, "0");
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, is_flat ? "i" : "x", from, to);
+    ip_emit_var(e, "uchar", any, "0");
+    ip_stmt *loop = ip_emit_for(e, is_flat ? "i" : "x", from, to);
     loop->parallel = IP_REDUCTION;
     loop->vector_width = ip_emit_width(e, skip->condition, IMGPAR_U8);
     loop->is_whole = true;
@@ -31,8 +31,7 @@ static const char *look_through(ip_emit *e, const ip_columns *c, const ip_skip *
     ip_expr *condition = skip->condition;
     ip_emit_count_uses(e, &condition, 1);
     const char *value = ip_emit_value(e, condition);
-    ip_s_add(e->ir, e->block, IP_S_STORE, any, ip_text(e->ir, skip->holds ? "%s | !(%s)" : "%s | (%s)", any, value),
-             NULL);
+    ip_emit_set(e, any, ip_text(e->ir, skip->holds ? "%s | !(%s)" : "%s | (%s)", any, value));
     e->flat = e->coord[2] = e->coord[3] = NULL;
     ip_emit_leave(e, mark);
     return any;
@@ -45,16 +44,14 @@ void ip_emit_skip_row(ip_emit *e, const ip_columns *c)
     ip_columns block = *c;
     block.from = ip_text(e->ir, "q%d", number);
     block.to = ip_text(e->ir, "end%d", number);
-    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, block.from, c->from, c->to);
+    ip_stmt *blocks = ip_emit_for(e, block.from, c->from, c->to);
     blocks->d = ip_text(e->ir, "%d", SKIP_COLUMNS);
     blocks->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, blocks);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", block.to,
-             ip_text(e->ir, "min(%s + %d, %s)", block.from, SKIP_COLUMNS, c->to));
+    ip_emit_let_int(e, block.to, ip_text(e->ir, "min(%s + %d, %s)", block.from, SKIP_COLUMNS, c->to));
     const char *any = look_through(e, &block, skip);
     for (int all = 1; all >= 0; all--) {
-        ip_mark within =
-            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, all ? "%s" : "!%s", any), NULL, NULL));
+        ip_mark within = ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, all ? "%s" : "!%s", any)));
         block.body = all ? c->body : skip->left;
         ip_emit_plain_row(e, &block);
         ip_emit_leave(e, within);

@@ -11,8 +11,9 @@
 const char *ip_call_spread_values(ip_emit *e, const ip_match *m, const ip_columns *c)
 {
     const char *spread = ip_text(e->ir, "spread%d", e->n_values++), *row = ip_emit_row_pointer(e, m->value);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", spread,
-             ip_text(e->ir, "ip_spread_%d_%s(%s, %s, %s, %s, %d, %s)", e->channels, ip_dtype(m->stage->dtype)->cl,
-                     c->target, row, c->from, c->to, m->last != NULL, m->last ? ip_emit_value(e, m->last) : "0"));
+    ip_emit_let_int(e, spread,
+                    ip_text(e->ir, "ip_spread_%d_%s(%s, %s, %s, %s, %d, %s)", e->channels,
+                            ip_dtype(m->stage->dtype)->cl, c->target, row, c->from, c->to, m->last != NULL,
+                            m->last ? ip_emit_value(e, m->last) : "0"));
     return spread;
 }

@@ -50,11 +50,11 @@ static ip_reads reads_of(const ip_emit *e, ip_expr *body)
     return ip_reads_of(&site, body);
 }
 
-const char *ip_emit_streams(ip_emit *e) { return ip_emit_slot(e, IP_SLOT_IS_LARGE, 0, NULL, NULL); }
+const char *ip_emit_streams(ip_emit *e) { return ip_emit_slot(e, IP_SLOT_STREAMS); }
 
 const char *ip_emit_fetches(ip_emit *e, ip_expr *body)
 {
-    return reads_of(e, body).n > 0 ? ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL) : "0";
+    return reads_of(e, body).n > 0 ? ip_emit_slot(e, IP_SLOT_FETCHES) : "0";
 }
 
 /* Columns from..to of what is read, `fetches` telling whether and how. */
@@ -62,7 +62,7 @@ static void fetch_reads(ip_emit *e, ip_expr *body, const char *from, const char 
 {
     ip_reads r = reads_of(e, body);
     if (r.n == 0) return;
-    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, fetches, NULL, NULL);
+    ip_stmt *when = ip_emit_if(e, fetches);
     for (int k = 0; k < r.n; k++) {
         const ip_stage *s = r.of[k].load->source;
         const int columns = ip_columns_read(&r, k);
@@ -74,7 +74,7 @@ static void fetch_reads(ip_emit *e, ip_expr *body, const char *from, const char 
                          ip_emit_row_pointer(e, r.of[k].load), ip_text_times(e->ir, from, s->dims[3] * columns), times,
                          ip_text_times(e->ir, ip_text(e->ir, "(%s - %s)", to, from), ip_pixel_bytes(s) * columns),
                          times, fetches,
-                         ip_text_times(e->ir, ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
+                         ip_text_times(e->ir, ip_emit_slot_of(e, IP_SLOT_PITCH, s),
                                        r.of[k].step * (int64_t)ip_dtype(s->dtype)->size_bytes)),
                  NULL, NULL);
     }
@@ -91,12 +91,11 @@ bool ip_emit_enter_fetched(ip_emit *e, ip_expr *body, const char **from, const c
     if (r.n == 0) return false;
     const char *fetches = ip_emit_fetches(e, body);
     int columns = ip_block_columns(ip_pixel_bytes(r.of[0].load->source));
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "xf", *from, *to);
+    ip_stmt *loop = ip_emit_for(e, "xf", *from, *to);
     loop->d = ip_text(e->ir, "(%s ? %d : max(%s - %s, 1))", fetches, columns, *to, *from);
     loop->parallel = IP_FEW;
     ip_emit_enter(e, loop);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "xt",
-             ip_text(e->ir, "%s ? min(xf + %d, %s) : %s", fetches, columns, *to, *to));
+    ip_emit_let_int(e, "xt", ip_text(e->ir, "%s ? min(xf + %d, %s) : %s", fetches, columns, *to, *to));
     ip_emit_fetch(e, body, "xf", "xt");
     *from = "xf";
     *to = "xt";
@@ -107,12 +106,10 @@ void ip_emit_fetch_at(ip_emit *e, ip_expr *body, const char *at, const char *n)
 {
     ip_reads r = reads_of(e, body);
     for (int k = 0; k < r.n; k++)
-        ip_s_add(e->ir, e->block, IP_S_STORE,
-                 ip_text(e->ir, "ip_fetch((__global const uchar *)(%s + (long)(%s) * %d), (%s) * %d)",
-                         ip_emit_row_pointer(e, r.of[k].load), at,
-                         (int)r.of[k].load->source->dims[3] * ip_columns_read(&r, k), n,
-                         ip_pixel_bytes(r.of[k].load->source) * ip_columns_read(&r, k)),
-                 NULL, NULL);
+        ip_emit_do(e, ip_text(e->ir, "ip_fetch((__global const uchar *)(%s + (long)(%s) * %d), (%s) * %d)",
+                              ip_emit_row_pointer(e, r.of[k].load), at,
+                              (int)r.of[k].load->source->dims[3] * ip_columns_read(&r, k), n,
+                              ip_pixel_bytes(r.of[k].load->source) * ip_columns_read(&r, k)));
 }
 
 const char *ip_emit_panel_end(ip_emit *e) { return e->kernel->columns_beyond > 0 ? "xl" : "xb"; }
@@ -120,17 +117,17 @@ const char *ip_emit_panel_end(ip_emit *e) { return e->kernel->columns_beyond > 0
 void ip_emit_declare_panel_end(ip_emit *e)
 {
     if (e->kernel->columns_beyond == 0) return;
-    const char *shared = NULL, *end = ip_emit_slot(e, IP_SLOT_REGION, 5, NULL, NULL);
+    const char *shared = NULL, *end = ip_emit_bound(e, IP_X1);
     for (int k = 0; k < e->kernel->n_placed; k++) {
         const ip_stage *s = e->kernel->placed[k].stage;
         if (!e->kernel->placed[k].is_streamed) continue;
-        const char *shares = ip_text(e->ir, "%s %% %d != 0", ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL),
+        const char *shares = ip_text(e->ir, "%s %% %d != 0", ip_emit_slot_of(e, IP_SLOT_PITCH, s),
                                      IP_LINE_BYTES / (int)ip_dtype(s->dtype)->size_bytes);
         shared = shared ? ip_text(e->ir, "%s | %s", shared, shares) : shares;
     }
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "beyond",
-             ip_text(e->ir, "%s & (%s) ? %d : 0", ip_emit_streams(e), shared, e->kernel->columns_beyond));
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "xl", ip_text(e->ir, "min(xb + beyond, %s)", end));
+    ip_emit_let_at_top(e, "int", "beyond",
+                       ip_text(e->ir, "%s & (%s) ? %d : 0", ip_emit_streams(e), shared, e->kernel->columns_beyond));
+    ip_emit_let_at_top(e, "int", "xl", ip_text(e->ir, "min(xb + beyond, %s)", end));
 }
 
 /* A recurrence has one result. */
@@ -145,8 +142,8 @@ void ip_emit_declare_lines(ip_emit *e)
         const ip_placed *p = &e->kernel->placed[k];
         if (!p->is_streamed) continue;
         e->kernel->has_scratch = true;
-        ip_s_add(e->ir, e->top, IP_S_LET, "__global uchar *", line_of(e, p->stage),
-                 ip_text(e->ir, "mine + (long)%s * 64", ip_emit_slot(e, IP_SLOT_RING_OFFSET, 0, p->stage, NULL)));
+        ip_emit_let_at_top(e, "__global uchar *", line_of(e, p->stage),
+                           ip_text(e->ir, "mine + (long)%s * 64", ip_emit_slot_of(e, IP_SLOT_RING_OFFSET, p->stage)));
     }
 }
 
@@ -157,7 +154,7 @@ static const char *fetches_of(ip_emit *e, const ip_placed *p)
     const char *reads = ip_emit_fetches(e, p->stage->body);
     if (k->n_ahead == 0) return reads;
     const bool is_last = p == &k->placed[k->n_placed - 1], has_reads = strcmp(reads, "0") != 0;
-    const char *how = ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL);
+    const char *how = ip_emit_slot(e, IP_SLOT_FETCHES);
     if (!is_last && p->pace >= 0) return reads;
     if (!is_last) return has_reads ? ip_text(e->ir, "(%s & %d)", how, IP_FETCH_BELOW - 1) : reads;
     return has_reads ? how : ip_text(e->ir, "(%s == %d)", how, IP_FETCH_BELOW);
@@ -188,8 +185,8 @@ static void fetch_rows_ahead(ip_emit *e, const ip_placed *p)
 {
     const ip_kernel *k = e->kernel;
     if (p != &k->placed[k->n_placed - 1] || k->n_ahead == 0) return;
-    const char *how = ip_emit_slot(e, IP_SLOT_IS_LARGE, 1, NULL, NULL);
-    ip_stmt *when = ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == %d", how, IP_FETCH_BELOW), NULL, NULL);
+    const char *how = ip_emit_slot(e, IP_SLOT_FETCHES);
+    ip_stmt *when = ip_emit_if(e, ip_text(e->ir, "%s == %d", how, IP_FETCH_BELOW));
     int beside[2];
     columns_beside(k, beside);
     const char *first = beside[0] > 0 ? ip_text(e->ir, "(from - (from == xa ? %d : 0))", beside[0]) : "from";
@@ -221,18 +218,18 @@ void ip_emit_enter_block(ip_emit *e, const ip_placed *p, const char **from, cons
     if (p->block_columns == 0) return;
     ip_emit_row_pointers(e, p->stage->body);
     const char *streams = p->is_streamed ? ip_emit_streams(e) : "0", *fetches = fetches_of(e, p);
-    ip_s_add(
-        e->ir, e->block, IP_S_LET, "int", "block",
+    ip_emit_let_int(
+        e, "block",
         ip_text(e->ir, "%s ? %d : max(%s - %s, 1)", ip_text_or(e->ir, streams, fetches), p->block_columns, *to, *from));
     /* what is made behind the panel belongs to its last block */
     bool has_more = p->is_streamed && e->kernel->columns_beyond > 0;
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "from", *from, has_more ? "xb" : *to);
+    ip_stmt *loop = ip_emit_for(e, "from", *from, has_more ? "xb" : *to);
     loop->d = "block";
     loop->parallel = IP_FEW;
     ip_emit_enter(e, loop);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "to",
-             has_more ? ip_text(e->ir, "from + block < xb ? from + block : %s", *to)
-                      : ip_text(e->ir, "min(from + block, %s)", *to));
+    ip_emit_let_int(e, "to",
+                    has_more ? ip_text(e->ir, "from + block < xb ? from + block : %s", *to)
+                             : ip_text(e->ir, "min(from + block, %s)", *to));
     fetch_block(e, p);
     fetch_rows_ahead(e, p);
     *from = "from";
@@ -242,8 +239,8 @@ void ip_emit_enter_block(ip_emit *e, const ip_placed *p, const char **from, cons
 const char *ip_emit_line(ip_emit *e, const ip_stage *s, const char *stored, const char *from)
 {
     const char *type = ip_dtype(s->dtype)->cl;
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "at",
-             ip_text(e->ir, "(int)((ulong)(%s + (long)%s) & 63)", stored, ip_text_times(e->ir, from, s->dims[3])));
+    ip_emit_let_int(
+        e, "at", ip_text(e->ir, "(int)((ulong)(%s + (long)%s) & 63)", stored, ip_text_times(e->ir, from, s->dims[3])));
     return ip_text(e->ir, "%s ? (__global %s *)(%s + at) - (long)%s : %s", ip_emit_streams(e), type, line_of(e, s),
                    ip_text_times(e->ir, from, s->dims[3]), stored);
 }
@@ -257,15 +254,15 @@ void ip_emit_stream(ip_emit *e, const ip_stage *s, const char *stored, const cha
     if (e->kernel->columns_beyond > 0) {
         end = ip_text(e->ir, "min(%s, (at + (xb - %s) * %d + %d) / %d * %d)", end, from, pixel, IP_LINE_BYTES - 1,
                       IP_LINE_BYTES, IP_LINE_BYTES);
-        shared = ip_text(e->ir, "(beyond > 0 & xa > %s ? -at : at)", ip_emit_slot(e, IP_SLOT_REGION, 4, NULL, NULL));
+        shared = ip_text(e->ir, "(beyond > 0 & xa > %s ? -at : at)", ip_emit_bound(e, IP_X0));
     }
     if (row) {
-        const char *joins = ip_text(e->ir, "%s == (xb - xa) * %d & xb - xa >= %d",
-                                    ip_emit_slot(e, IP_SLOT_PITCH, 0, s, NULL), (int)s->dims[3], line);
+        const char *joins = ip_text(e->ir, "%s == (xb - xa) * %d & xb - xa >= %d", ip_emit_slot_of(e, IP_SLOT_PITCH, s),
+                                    (int)s->dims[3], line);
         begins = ip_text(e->ir, "%s & !(%s & %s > ya)", begins, joins, row);
         ends = ip_text(e->ir, "%s & !(%s & %s + 1 < min(yb, %s))", ends, joins, row, ip_emit_dim(e, s, 1));
     }
-    ip_s_add(e->ir, ip_s_add(e->ir, e->block, IP_S_IF, ip_emit_streams(e), NULL, NULL), IP_S_STORE,
+    ip_s_add(e->ir, ip_emit_if(e, ip_emit_streams(e)), IP_S_STORE,
              ip_text(e->ir, "ip_stream((__global uchar *)(%s + (long)%s * %d) - at, %s, %s, %s ? %s : 0, %s)", stored,
                      from, (int)s->dims[3], line_of(e, s), end, begins, shared, ends),
              NULL, NULL);

@@ -21,10 +21,11 @@ const char *ip_call_stretch(ip_emit *e, const ip_match *m, const ip_columns *c)
     const char *width = ip_emit_dim(e, load->source, 2), *to = ip_dtype(m->stage->dtype)->cl;
     const char *start = ip_emit_addend(e, form->start), *shift = ip_emit_value(e, form->shift);
     const char *offset = ip_emit_addend(e, form->offset);
-    const char *factors = ip_emit_slot(e, IP_SLOT_TABLE, 0, m->factors, NULL);
-    const char *columns = ip_emit_slot(e, IP_SLOT_TABLE, 0, m->columns, NULL);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", rest,
-             ip_text(e->ir, "ip_stretch_%d_%s(%s, %s, %s * %d, P + %s, P + %s, %s, %s, %s, %s & 31, %s)", e->channels,
-                     to, c->target, row, width, e->channels, columns, factors, c->from, c->to, start, shift, offset));
+    const char *factors = ip_emit_slot_of(e, IP_SLOT_TABLE, m->factors);
+    const char *columns = ip_emit_slot_of(e, IP_SLOT_TABLE, m->columns);
+    ip_emit_let_int(e, rest,
+                    ip_text(e->ir, "ip_stretch_%d_%s(%s, %s, %s * %d, P + %s, P + %s, %s, %s, %s, %s & 31, %s)",
+                            e->channels, to, c->target, row, width, e->channels, columns, factors, c->from, c->to,
+                            start, shift, offset));
     return rest;
 }

@@ -65,7 +65,7 @@ ip_tile_range ip_tile_span(ip_emit *e, const ip_placed *p, bool rows)
  * 0. */
 static ip_stmt *shared_loop(ip_emit *e, const char *var, const char *from, const char *to, const char *id, int n)
 {
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from ? ip_text(e->ir, "%s + %s", from, id) : id, to);
+    ip_stmt *loop = ip_emit_for(e, var, from ? ip_text(e->ir, "%s + %s", from, id) : id, to);
     loop->d = number(e, n);
     return loop;
 }
@@ -88,7 +88,7 @@ static void put(ip_emit *e, const ip_tile_target *t, const char *place, const ch
     }
     ip_emit_store(e, s, t->row, ip_text(e->ir, "%s - %s", place, ip_emit_tile_left(e, s)), edged(e, t, value));
     if (!t->stored) return;
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, own, NULL, NULL));
+    ip_mark mark = ip_emit_enter(e, ip_emit_if(e, own));
     ip_emit_store_output(e, s, t->stored, place, value);
     ip_emit_leave(e, mark);
 }
@@ -114,10 +114,9 @@ static void compute_element(ip_emit *e, ip_tile_target t)
     const char *at = ip_tile_variable(p, true);
     if (p->pad) { /* at may be below 0; a division that truncates wants it above */
         const char *width = ip_emit_dim(e, s, 2), *bias = number(e, p->pad * e->channels);
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "column",
-                 ip_text(e->ir, "(at + %s) / %d - %d", bias, e->channels, p->pad));
-        ip_s_add(
-            e->ir, e->block, IP_S_LET, "int", "i",
+        ip_emit_let_int(e, "column", ip_text(e->ir, "(at + %s) / %d - %d", bias, e->channels, p->pad));
+        ip_emit_let_int(
+            e, "i",
             ip_text(e->ir, "at + (%s - column) * %d", ip_emit_border(e, p->pad_border, "column", width), e->channels));
     }
     t.outside = is_outside(e, p, "i", "at");
@@ -137,9 +136,7 @@ static void compute_pixel(ip_emit *e, ip_tile_target t)
     const ip_placed *p = t.p;
     const ip_stage *s = p->stage;
     const char *at = ip_tile_variable(p, false), *values[IP_WRITTEN_CHANNELS];
-    if (p->pad)
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "x",
-                 ip_emit_border(e, p->pad_border, "column", ip_emit_dim(e, s, 2)));
+    if (p->pad) ip_emit_let_int(e, "x", ip_emit_border(e, p->pad_border, "column", ip_emit_dim(e, s, 2)));
     t.outside = is_outside(e, p, "x", "column");
     e->coord[2] = "x";
     ip_channels channels = ip_emit_enter_channels(e, s->body);
@@ -187,20 +184,18 @@ static void copy_words(ip_emit *e, const ip_placed *p)
                             ? ip_text(e->ir, "(%s - %s)", ip_tile_first_row(e, p), ip_emit_tile_top(e, s))
                             : NULL;
     ip_mark in_rows = ip_emit_enter(e, shared_loop(e, "row", known, number(e, rows), "ly", t->group_height));
-    ip_s_add(e->ir, e->block, IP_S_LET, "long", "start",
-             times(e,
-                   ip_text(e->ir, "(%s - %s + %s)",
-                           ip_emit_buffer_row(e, from, "z", ip_text(e->ir, "(%s + row)", ip_emit_tile_top(e, s))),
-                           buffer, ip_emit_tile_left(e, s)),
-                   size));
-    if (size < 4) ip_s_add(e->ir, e->block, IP_S_LET, "int", "shift", "(int)(start & 3) * 8");
-    ip_s_add(e->ir, e->block, IP_S_LET, "__global const uint *", "in",
-             ip_text(e->ir, "(__global const uint *)%s + (start >> 2)", buffer));
-    ip_s_add(e->ir, e->block, IP_S_LET, "__local uint *", "out",
-             ip_text(e->ir, "(__local uint *)(%s + row * %d)", ip_emit_ring(e, s), p->pitch));
+    ip_emit_let(e, "long", "start",
+                times(e,
+                      ip_text(e->ir, "(%s - %s + %s)",
+                              ip_emit_buffer_row(e, from, "z", ip_text(e->ir, "(%s + row)", ip_emit_tile_top(e, s))),
+                              buffer, ip_emit_tile_left(e, s)),
+                      size));
+    if (size < 4) ip_emit_let_int(e, "shift", "(int)(start & 3) * 8");
+    ip_emit_let(e, "__global const uint *", "in", ip_text(e->ir, "(__global const uint *)%s + (start >> 2)", buffer));
+    ip_emit_let(e, "__local uint *", "out",
+                ip_text(e->ir, "(__local uint *)(%s + row * %d)", ip_emit_ring(e, s), p->pitch));
     ip_mark in_words = ip_emit_enter(e, shared_loop(e, "k", NULL, number(e, words), "lx", t->group_width));
-    ip_s_add(e->ir, e->block, IP_S_STORE, "out[k]", size < 4 ? "(uint)(upsample(in[k + 1], in[k]) >> shift)" : "in[k]",
-             NULL);
+    ip_emit_set(e, "out[k]", size < 4 ? "(uint)(upsample(in[k + 1], in[k]) >> shift)" : "in[k]");
     ip_emit_leave(e, in_words);
     ip_emit_leave(e, in_rows);
 }
@@ -213,15 +208,15 @@ static const char *declare_in_words(ip_emit *e, const ip_placed *p)
 {
     const ip_tiling *t = &e->kernel->tiling;
     if (!p->is_copy || p->is_across || e->options->checks) return NULL;
-    const char *left = ip_emit_tile_left(e, p->stage), *pitch = ip_emit_slot(e, IP_SLOT_PITCH, 0, p->source, NULL);
+    const char *left = ip_emit_tile_left(e, p->stage), *pitch = ip_emit_slot_of(e, IP_SLOT_PITCH, p->source);
     const char *columns = ip_text(e->ir, "%s >= 0 & %s - %s + %d <= %s", left, left,
-                                  times(e, ip_emit_slot(e, IP_SLOT_ORIGIN, 2, p->source, NULL), e->channels),
+                                  times(e, ip_emit_slot_at(e, IP_SLOT_ORIGIN, 2, p->source, NULL), e->channels),
                                   (t->width + p->left + p->right) * e->channels +
                                       (ip_dtype(p->stage->dtype)->size_bytes < 4 ? WORD_REST : 0),
                                   pitch);
     const char *rows = ip_text(e->ir, "%s >= 0 & yb - ya == %d & yb + %d <= %s", ip_emit_tile_top(e, p->stage),
                                t->height, p->lead, ip_emit_dim(e, p->stage, 1));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "in_words", ip_text(e->ir, "%s & %s", columns, rows));
+    ip_emit_let_int(e, "in_words", ip_text(e->ir, "%s & %s", columns, rows));
     return "in_words";
 }
 
@@ -234,19 +229,19 @@ ip_tile_target ip_tile_target_of(ip_emit *e, const ip_placed *p, const char *row
     if (p->place == IP_PLACE_TOTAL) return t;
     const char *type = ip_dtype(s->dtype)->cl;
     if (p->place == IP_PLACE_NONE) {
-        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), "out",
-                 ip_emit_buffer_row(e, s, "z", row));
+        ip_emit_let(e, ip_text(e->ir, "__global %s *", type), "out", ip_emit_buffer_row(e, s, "z", row));
         return t;
     }
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__local %s *", type), "out",
-             ip_text(e->ir, "%s + (%s - %s) * %d", ip_emit_ring(e, s), row, ip_emit_tile_top(e, s), p->pitch));
+    ip_emit_let(e, ip_text(e->ir, "__local %s *", type), "out",
+                ip_text(e->ir, "%s + (%s - %s) * %d", ip_emit_ring(e, s), row, ip_emit_tile_top(e, s), p->pitch));
     if (p->is_stored) {
         t.stored = "stored";
         bool slides = e->kernel->tiling.slides; /* each row of the strip is made once */
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "own",
-                 ip_text(e->ir, "%s >= %s & %s < %s", row, slides ? "strip" : "ya", row, slides ? "strip_end" : "yb"));
-        ip_s_add(e->ir, e->block, IP_S_LET, ip_text(e->ir, "__global %s *", type), "stored",
-                 ip_emit_buffer_row(e, s, "z", ip_text(e->ir, "(own ? %s : ya)", row)));
+        ip_emit_let_int(
+            e, "own",
+            ip_text(e->ir, "%s >= %s & %s < %s", row, slides ? "strip" : "ya", row, slides ? "strip_end" : "yb"));
+        ip_emit_let(e, ip_text(e->ir, "__global %s *", type), "stored",
+                    ip_emit_buffer_row(e, s, "z", ip_text(e->ir, "(own ? %s : ya)", row)));
     }
     return t;
 }
@@ -267,8 +262,7 @@ static void compute_rows(ip_emit *e, const ip_placed *p)
     ip_tile_range rows = ip_tile_span(e, p, true), columns = ip_tile_span(e, p, false);
     const char *row = p->pad_rows ? "row" : "y";
     ip_mark in_row = ip_emit_enter(e, shared_loop(e, row, rows.from, rows.to, "ly", e->kernel->tiling.group_height));
-    if (p->pad_rows)
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "y", ip_emit_border(e, p->pad_border, "row", ip_emit_dim(e, s, 1)));
+    if (p->pad_rows) ip_emit_let_int(e, "y", ip_emit_border(e, p->pad_border, "row", ip_emit_dim(e, s, 1)));
     e->coord[0] = "z";
     e->coord[1] = "y";
     ip_tile_target t = ip_tile_target_of(e, p, row);
@@ -289,12 +283,12 @@ static void compute_inside_or_not(ip_emit *e, const ip_placed *p)
     const char *top = ip_emit_tile_top(e, p->stage), *width = ip_emit_dim(e, p->stage, 2);
     const char *rows = ip_text(e->ir, "%s >= 0 & %s + %d <= %s", top, top, t->height + p->lead - p->first,
                                ip_emit_dim(e, p->stage, 1));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "is_inside",
-             ip_text(e->ir, "%s & xa >= %d & xa + %d <= %s", rows, p->left, t->width + p->right, width));
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "is_inside", NULL, NULL));
+    ip_emit_let_int(e, "is_inside",
+                    ip_text(e->ir, "%s & xa >= %d & xa + %d <= %s", rows, p->left, t->width + p->right, width));
+    ip_mark mark = ip_emit_enter(e, ip_emit_if(e, "is_inside"));
     compute_rows(e, &inner);
     ip_emit_leave(e, mark);
-    mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "!is_inside", NULL, NULL));
+    mark = ip_emit_enter(e, ip_emit_if(e, "!is_inside"));
     compute_rows(e, p);
     ip_emit_leave(e, mark);
 }
@@ -310,10 +304,10 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
     if (p->place == IP_PLACE_TOTAL) ip_emit_group_fold_tile(e, p);
     ip_mark by_elements = ip_emit_enter(e, e->block);
     if (declare_in_words(e, p)) {
-        ip_mark by_words = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "in_words", NULL, NULL));
+        ip_mark by_words = ip_emit_enter(e, ip_emit_if(e, "in_words"));
         copy_words(e, p);
         ip_emit_leave(e, by_words);
-        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "!in_words", NULL, NULL));
+        ip_emit_enter(e, ip_emit_if(e, "!in_words"));
     }
     bool is_made = p->is_across || ip_emit_tile_blocks(e, p, is_flat(e, p));
     if (p->is_across)
@@ -340,28 +334,24 @@ static void declare_group(ip_emit *e)
     const ip_kernel *k = e->kernel;
     const ip_tiling *t = &k->tiling;
     ip_emit_group_memory(e, t->bytes);
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "lx", "get_local_id(0)");
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "ly", "get_local_id(1)");
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "z",
-             ip_text(e->ir, "(int)get_group_id(2) + %s", ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL)));
-    ip_s_add(
-        e->ir, e->top, IP_S_LET, "int", "xa",
-        ip_text(e->ir, "(int)get_group_id(0) * %d + %s", t->width, ip_emit_slot(e, IP_SLOT_REGION, 4, NULL, NULL)));
-    ip_s_add(e->ir, e->top, IP_S_LET, "int", "xb",
-             ip_text(e->ir, "min(xa + %d, %s)", t->width, ip_emit_slot(e, IP_SLOT_REGION, 5, NULL, NULL)));
+    ip_emit_let_at_top(e, "int", "lx", "get_local_id(0)");
+    ip_emit_let_at_top(e, "int", "ly", "get_local_id(1)");
+    ip_emit_let_at_top(e, "int", "z", ip_text(e->ir, "(int)get_group_id(2) + %s", ip_emit_bound(e, IP_Z0)));
+    ip_emit_let_at_top(e, "int", "xa",
+                       ip_text(e->ir, "(int)get_group_id(0) * %d + %s", t->width, ip_emit_bound(e, IP_X0)));
+    ip_emit_let_at_top(e, "int", "xb", ip_text(e->ir, "min(xa + %d, %s)", t->width, ip_emit_bound(e, IP_X1)));
     for (int i = 0; i < k->n_placed; i++)
         if (k->placed[i].place == IP_PLACE_TILE) {
             const char *type = ip_text(e->ir, "__local %s *", ip_dtype(k->placed[i].stage->dtype)->cl);
-            ip_s_add(e->ir, e->top, IP_S_LET, type, ip_emit_ring(e, k->placed[i].stage),
-                     ip_text(e->ir, "(%s)((__local uchar *)memory + %d)", type, k->placed[i].offset));
+            ip_emit_let_at_top(e, type, ip_emit_ring(e, k->placed[i].stage),
+                               ip_text(e->ir, "(%s)((__local uchar *)memory + %d)", type, k->placed[i].offset));
         }
-    if (ip_kernel_walks_tiles(k))
-        ip_s_add(e->ir, e->top, IP_S_LET, "int", "lane", ip_text(e->ir, "ly * %d + lx", t->group_width));
+    if (ip_kernel_walks_tiles(k)) ip_emit_let_at_top(e, "int", "lane", ip_text(e->ir, "ly * %d + lx", t->group_width));
     if (k->n_folds == 0) return;
-    ip_s_add(e->ir, e->top, IP_S_LET, "long", "item",
-             ip_text(e->ir, "%s + ((long)get_group_id(2) * %s + get_group_id(1)) * %s + get_group_id(0)",
-                     ip_emit_slot(e, IP_SLOT_ITEMS, 1, NULL, NULL), ip_emit_slot(e, IP_SLOT_STRIP, 3, NULL, NULL),
-                     ip_emit_slot(e, IP_SLOT_STRIP, 2, NULL, NULL)));
+    ip_emit_let_at_top(e, "long", "item",
+                       ip_text(e->ir, "%s + ((long)get_group_id(2) * %s + get_group_id(1)) * %s + get_group_id(0)",
+                               ip_emit_slot(e, IP_SLOT_FIRST_ITEM), ip_emit_slot(e, IP_SLOT_ITEMS_Y),
+                               ip_emit_slot(e, IP_SLOT_ITEMS_X)));
 }
 
 /* Moves up what the last tile of the strip and this one have in common, a tile's height of it at a time, so that no row
@@ -380,8 +370,7 @@ static void move_rows(ip_emit *e, int part)
         ip_mark mark =
             ip_emit_enter(e, shared_loop(e, "k", number(e, first), number(e, ip_min_int(first + shift, last)), "lane",
                                          t->group_width * t->group_height));
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[k]", words),
-                 ip_text(e->ir, "%s[k + %d]", words, shift), NULL);
+        ip_emit_set(e, ip_text(e->ir, "%s[k]", words), ip_text(e->ir, "%s[k + %d]", words, shift));
         ip_emit_leave(e, mark);
     }
     ip_s_add(e->ir, e->block, IP_S_BARRIER, "LOCAL", NULL, NULL);
@@ -397,16 +386,14 @@ static void slide(ip_emit *e)
         most = ip_max_int(most, ip_tile_rows_kept(&k->placed[i]));
         lead = ip_max_int(lead, k->placed[i].lead);
     }
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "goes_on",
-             ip_text(e->ir, "ya > strip & yb + %d <= %s", lead, ip_emit_dim(e, s, 1)));
+    ip_emit_let_int(e, "goes_on", ip_text(e->ir, "ya > strip & yb + %d <= %s", lead, ip_emit_dim(e, s, 1)));
     for (int i = 0; i < k->n_placed; i++) {
         const ip_placed *p = &k->placed[i];
         if (ip_tile_grows(k, p))
-            ip_s_add(e->ir, e->block, IP_S_LET, "int", ip_tile_first_row(e, p),
-                     ip_text(e->ir, "ya + (goes_on ? %d : %d)", p->lead, p->first));
+            ip_emit_let_int(e, ip_tile_first_row(e, p), ip_text(e->ir, "ya + (goes_on ? %d : %d)", p->lead, p->first));
     }
     ip_s_add(e->ir, e->block, IP_S_BARRIER, "LOCAL", NULL, NULL);
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "goes_on", NULL, NULL));
+    ip_mark mark = ip_emit_enter(e, ip_emit_if(e, "goes_on"));
     for (int part = 0; part * k->tiling.height < most; part++)
         move_rows(e, part);
     ip_emit_leave(e, mark);
@@ -417,28 +404,25 @@ static void slide(ip_emit *e)
 static void enter_tile(ip_emit *e)
 {
     const ip_kernel *k = e->kernel;
-    const char *y0 = ip_emit_slot(e, IP_SLOT_REGION, 2, NULL, NULL),
-               *y1 = ip_emit_slot(e, IP_SLOT_REGION, 3, NULL, NULL);
+    const char *y0 = ip_emit_bound(e, IP_Y0), *y1 = ip_emit_bound(e, IP_Y1);
     if (!ip_kernel_walks_tiles(k)) {
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "ya",
-                 ip_text(e->ir, "(int)get_group_id(1) * %d + %s", k->tiling.height, y0));
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "yb", ip_text(e->ir, "min(ya + %d, %s)", k->tiling.height, y1));
+        ip_emit_let_int(e, "ya", ip_text(e->ir, "(int)get_group_id(1) * %d + %s", k->tiling.height, y0));
+        ip_emit_let_int(e, "yb", ip_text(e->ir, "min(ya + %d, %s)", k->tiling.height, y1));
     } else {
-        const char *rows = ip_emit_slot(e, IP_SLOT_STRIP, 0, NULL, NULL);
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "strip", ip_text(e->ir, "(int)get_group_id(1) * %s + %s", rows, y0));
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "strip_end", ip_text(e->ir, "min(strip + %s, %s)", rows, y1));
-        ip_stmt *tiles = ip_s_add(e->ir, e->block, IP_S_FOR, "ya", "strip", "strip_end");
+        const char *rows = ip_emit_slot(e, IP_SLOT_STRIP_ROWS);
+        ip_emit_let_int(e, "strip", ip_text(e->ir, "(int)get_group_id(1) * %s + %s", rows, y0));
+        ip_emit_let_int(e, "strip_end", ip_text(e->ir, "min(strip + %s, %s)", rows, y1));
+        ip_stmt *tiles = ip_emit_for(e, "ya", "strip", "strip_end");
         tiles->d = number(e, k->tiling.height);
         ip_emit_enter(e, tiles);
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "yb", ip_text(e->ir, "min(ya + %d, strip_end)", k->tiling.height));
+        ip_emit_let_int(e, "yb", ip_text(e->ir, "min(ya + %d, strip_end)", k->tiling.height));
     }
     for (int i = 0; i < k->n_placed; i++) {
         const ip_placed *p = &k->placed[i];
         if (p->place != IP_PLACE_TILE) continue;
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", ip_emit_tile_top(e, p->stage),
-                 p->first ? ip_text(e->ir, "ya - %d", -p->first) : "ya");
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", ip_emit_tile_left(e, p->stage),
-                 times(e, p->left ? ip_text(e->ir, "(xa - %d)", p->left) : "xa", (int)p->stage->dims[3]));
+        ip_emit_let_int(e, ip_emit_tile_top(e, p->stage), p->first ? ip_text(e->ir, "ya - %d", -p->first) : "ya");
+        ip_emit_let_int(e, ip_emit_tile_left(e, p->stage),
+                        times(e, p->left ? ip_text(e->ir, "(xa - %d)", p->left) : "xa", (int)p->stage->dims[3]));
     }
     if (k->tiling.slides) slide(e);
 }

@@ -26,10 +26,7 @@ static const char *pointer_of(ip_emit *e, const ip_expr *load)
     return ip_text(e->ir, "%s + %s * %d", row, ip_emit_value(e, beside), e->channels);
 }
 
-static void put(ip_emit *e, const char *where, const char *value)
-{
-    ip_s_add(e->ir, e->block, IP_S_STORE, where, value, NULL);
-}
+static void put(ip_emit *e, const char *where, const char *value) { ip_emit_set(e, where, value); }
 
 /* Stores where a term's elements begin, as number `at` (text). */
 static void put_rows(ip_emit *e, const ip_linear_term *t, const char *rows, const char *at)
@@ -42,7 +39,7 @@ static void put_rows(ip_emit *e, const ip_linear_term *t, const char *rows, cons
 static void put_taps(ip_emit *e, const ip_linear_term *t, const char *rows, const char *weights)
 {
     const char *n = ip_text(e->ir, "%d", ip_term_taps(t)), *two = ip_text(e->ir, "%s[j / 2]", weights);
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "j", "0", n));
+    ip_mark mark = ip_emit_enter(e, ip_emit_for(e, "j", "0", n));
     e->block->parallel = IP_FEW;
     ip_emit_name_tap(e, t->window, 0, "j");
     ip_emit_name_tap(e, t->window, 1, "j");
@@ -78,18 +75,18 @@ const char *ip_call_weigh(ip_emit *e, const ip_match *m, const ip_columns *c)
     const char *from = ip_dtype(first->load[0]->dtype)->cl, *each = first->n_loads == 2 ? "pair" : "single";
     const char *rows = ip_text(e->ir, "rows%d", e->n_values++), *weights = ip_text(e->ir, "weights%d", e->n_values++);
     const char *rest = ip_text(e->ir, "rest%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_VAR, ip_text(e->ir, "__global const %s *", from),
-             ip_text(e->ir, "%s[%d]", rows, n * first->n_loads), NULL);
-    ip_s_add(e->ir, e->block, IP_S_VAR, "int", ip_text(e->ir, "%s[%d]", weights, (n + 1) / 2), NULL);
+    ip_emit_var(e, ip_text(e->ir, "__global const %s *", from), ip_text(e->ir, "%s[%d]", rows, n * first->n_loads),
+                NULL);
+    ip_emit_var(e, "int", ip_text(e->ir, "%s[%d]", weights, (n + 1) / 2), NULL);
     if (first->window)
         put_taps(e, first, rows, weights);
     else
         put_terms(e, form, rows, weights);
     const char *start = ip_emit_addend(e, form->start), *shift = ip_emit_value(e, form->shift);
     const char *offset = ip_emit_addend(e, form->offset), *to = ip_dtype(m->stage->dtype)->cl;
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", rest,
-             ip_text(e->ir, "ip_weigh_%s_%s_%s(%s, %s, %s, %d, %s, %s, %s & 31, %s) ? %s : %s", each, from, to,
-                     c->target, rows, weights, n, elements_of(e, c), start, shift, offset, c->to, c->from));
+    ip_emit_let_int(e, rest,
+                    ip_text(e->ir, "ip_weigh_%s_%s_%s(%s, %s, %s, %d, %s, %s, %s & 31, %s) ? %s : %s", each, from, to,
+                            c->target, rows, weights, n, elements_of(e, c), start, shift, offset, c->to, c->from));
     return rest;
 }
 
@@ -103,11 +100,11 @@ const char *ip_call_mean(ip_emit *e, const ip_match *m, const ip_columns *c)
 {
     int n = m->form.n_terms;
     const char *rows = ip_text(e->ir, "rows%d", e->n_values++), *rest = ip_text(e->ir, "rest%d", e->n_values++);
-    ip_s_add(e->ir, e->block, IP_S_VAR, "__global const ushort *", ip_text(e->ir, "%s[%d]", rows, n), NULL);
+    ip_emit_var(e, "__global const ushort *", ip_text(e->ir, "%s[%d]", rows, n), NULL);
     for (int k = 0; k < n; k++)
         put_rows(e, &m->form.terms[k], rows, ip_text(e->ir, "%d", k));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", rest,
-             ip_text(e->ir, "ip_mean(%s, %s, %d, %s, %d) ? %s : %s", c->target, rows, n, elements_of(e, c), m->scale,
-                     c->to, c->from));
+    ip_emit_let_int(e, rest,
+                    ip_text(e->ir, "ip_mean(%s, %s, %d, %s, %d) ? %s : %s", c->target, rows, n, elements_of(e, c),
+                            m->scale, c->to, c->from));
     return rest;
 }

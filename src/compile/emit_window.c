@@ -66,12 +66,11 @@ ip_mark ip_emit_enter_lanes(ip_blockwise *b, int width)
 {
     ip_emit *e = b->e;
     const char *n = b->more ? ip_text(e->ir, "(%s + %d)", b->n, b->more) : b->n;
-    ip_stmt *lanes =
-        b->may_repeat ? ip_emit_vectors(e, "t", "0", n, width) : ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", n);
+    ip_stmt *lanes = b->may_repeat ? ip_emit_vectors(e, "t", "0", n, width) : ip_emit_for(e, "t", "0", n);
     lanes->parallel = IP_INDEPENDENT;
     lanes->vector_width = width;
     ip_mark mark = ip_emit_enter(e, lanes);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", b->flat ? "i" : "x", ip_text(e->ir, "%s + t", b->start));
+    ip_emit_let_int(e, b->flat ? "i" : "x", ip_text(e->ir, "%s + t", b->start));
     e->flat = b->flat ? "i" : NULL;
     e->coord[2] = b->flat ? NULL : "x";
     if (!b->flat) e->coord[3] = "0";
@@ -167,7 +166,7 @@ static const char *weight_of_lanes(ip_blockwise *b, const ip_expr *window, ip_ex
     ip_emit *e = b->e;
     if (window->fold != IP_FOLD_FMA || weight->uses & IP_USES_COORDS) return NULL;
     const char *name = ip_text(e->ir, "weight%d", number);
-    ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(window->dtype), name, ip_emit_value(e, weight));
+    ip_emit_let(e, ip_cl_type(window->dtype), name, ip_emit_value(e, weight));
     return name;
 }
 
@@ -180,7 +179,7 @@ static bool declare_shared(ip_expr *x, void *user)
     const char *text = ip_emit_value(e, x);
     if (!ip_emit_name_of(e, x)) {
         const char *name = ip_text(e->ir, "v%d", e->n_values++);
-        ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(x->dtype), name, text);
+        ip_emit_let(e, ip_cl_type(x->dtype), name, text);
         ip_emit_name(e, x, name);
     }
     return false;
@@ -250,9 +249,9 @@ static void fold_taps(ip_blockwise *b, const windows *g, int axis, int taps)
             const char *next = folded(e, x, sum, ip_emit_value(e, values[i]), w);
             sum = u + 1 < taps ? ip_text(e->ir, "a%d", g->n > 1 ? e->n_values++ : u) : at;
             if (u + 1 < taps)
-                ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(x->dtype), sum, next);
+                ip_emit_let(e, ip_cl_type(x->dtype), sum, next);
             else
-                ip_s_add(e->ir, e->block, IP_S_STORE, at, next, NULL);
+                ip_emit_set(e, at, next);
         }
     }
     ip_emit_leave_lanes(b, in_lanes);
@@ -260,10 +259,7 @@ static void fold_taps(ip_blockwise *b, const windows *g, int axis, int taps)
 
 /* 0, which compilers cannot tell. Where they know which elements beside an element's own a lane reads, they keep those
  * from one lane to the next, and the lanes are no vector any more. */
-static const char *unknown_zero(ip_emit *e)
-{
-    return ip_text(e->ir, "min(%s, 0)", ip_emit_slot(e, IP_SLOT_REGION, 0, NULL, NULL));
-}
+static const char *unknown_zero(ip_emit *e) { return ip_text(e->ir, "min(%s, 0)", ip_emit_bound(e, IP_Z0)); }
 
 /* All taps of a row of the window, or of a column of one: several at a time, then the rest. */
 static void fold_line(ip_blockwise *b, const windows *g, int axis, int n, const char *var)
@@ -284,7 +280,7 @@ static void fold_line(ip_blockwise *b, const windows *g, int axis, int n, const 
             if (g->at_once && g->sliding) from = unknown_zero(e);
             to = ip_text(e->ir, "%d", part == 0 ? whole : n);
         }
-        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, from, to);
+        ip_stmt *loop = ip_emit_for(e, var, from, to);
         loop->d = part == 0 ? ip_text(e->ir, "%d", at_once) : NULL;
         ip_mark mark = ip_emit_enter(e, loop);
         ip_emit_name_tap(e, g->of[0], axis, var);
@@ -368,13 +364,13 @@ static windows take_apart(ip_blockwise *b, const windows *g, bool by_tap)
     for (int k = 0; k < found.n; k++) {
         found.acc[k] = ip_text(e->ir, "q%d_apart", e->n_values++);
         first[k] = ip_x_put_tap(e->ir, found.of[k], x->window, 1, ip_x_int(e->ir, IMGPAR_I32, 0));
-        ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(first[k]->dtype),
-                 ip_text(e->ir, "%s[%d]", found.acc[k], wide.size + wide.more), NULL);
+        ip_emit_var(e, ip_cl_type(first[k]->dtype), ip_text(e->ir, "%s[%d]", found.acc[k], wide.size + wide.more),
+                    NULL);
         ip_emit_row_pointers(e, first[k]);
     }
     ip_mark in_lanes = ip_emit_enter_lanes(&wide, ip_emit_width(e, first[0], first[0]->dtype));
     for (int k = 0; k < found.n; k++)
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[t]", found.acc[k]), ip_emit_value(e, first[k]), NULL);
+        ip_emit_set(e, ip_text(e->ir, "%s[t]", found.acc[k]), ip_emit_value(e, first[k]));
     ip_emit_leave_lanes(&wide, in_lanes);
     return found;
 }
@@ -490,10 +486,9 @@ static void compute_taps(ip_blockwise *b, windows *g)
     for (int k = 0; k < g->n; k++) {
         g->acc[k] = ip_text(e->ir, "w%d", e->n_values++);
         const char *size = ip_text(e->ir, "%d", b->size + b->more);
-        ip_s_add(e->ir, e->block, IP_S_VAR, ip_cl_type(g->of[k]->dtype), ip_text(e->ir, "%s[%s]", g->acc[k], size),
-                 NULL);
+        ip_emit_var(e, ip_cl_type(g->of[k]->dtype), ip_text(e->ir, "%s[%s]", g->acc[k], size), NULL);
         if (g->at_once) continue;
-        ip_stmt *init = ip_s_add(e->ir, e->block, IP_S_FOR, "t", "0", size);
+        ip_stmt *init = ip_emit_for(e, "t", "0", size);
         ip_s_add(e->ir, init, IP_S_STORE, ip_text(e->ir, "%s[t]", g->acc[k]), ip_emit_window_start(e, g->of[k]), NULL);
     }
     const char *j = ip_text(e->ir, "j%d", x->window), *i = ip_text(e->ir, "k%d", x->window);
@@ -501,8 +496,7 @@ static void compute_taps(ip_blockwise *b, windows *g)
         fold_line(b, g, 0, x->taps_y, j);
     } else {
         windows beside = take_apart(b, g, false);
-        ip_mark in_rows =
-            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, j, "0", ip_text(e->ir, "%d", x->taps_y)));
+        ip_mark in_rows = ip_emit_enter(e, ip_emit_for(e, j, "0", ip_text(e->ir, "%d", x->taps_y)));
         for (int k = 0; k < beside.n; k++)
             ip_emit_name(e, beside.of[k], ip_text(e->ir, "%s[t]", beside.acc[k]));
         ip_emit_name_tap(e, x, 0, j);
@@ -513,8 +507,8 @@ static void compute_taps(ip_blockwise *b, windows *g)
         g->apart = apart.n > 0 ? &apart : NULL;
         if (g->first) {
             const char *first = ip_text(e->ir, "first%d", e->n_values++), *end = ip_text(e->ir, "end%d", e->n_values++);
-            ip_s_add(e->ir, e->block, IP_S_LET, "int", first, g->first);
-            ip_s_add(e->ir, e->block, IP_S_LET, "int", end, g->end);
+            ip_emit_let_int(e, first, g->first);
+            ip_emit_let_int(e, end, g->end);
             g->first = first;
             g->end = end;
         }
@@ -573,7 +567,7 @@ static void compute_block(ip_emit *e, const ip_columns *columns, bool flat, cons
 /* By blocks. */
 static void compute_blocks(ip_emit *e, const ip_columns *c)
 {
-    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", c->from, c->to);
+    ip_stmt *blocks = ip_emit_for(e, "i0", c->from, c->to);
     const int size = block_of(e, c);
     blocks->d = ip_text(e->ir, "%d", size);
     ip_mark mark = ip_emit_enter(e, blocks);
@@ -590,15 +584,15 @@ static void compute_row(ip_emit *e, const ip_columns *c)
     const char *to = flat ? ip_text(e->ir, "%s * %d", c->to, e->channels) : c->to;
     const int size = block_of(e, c);
     const char *whole = ip_text(e->ir, "e%d", e->n_values++), *block = ip_text(e->ir, "%d", size);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", whole, ip_text(e->ir, "%s - (%s - %s) %% %d", to, to, from, size));
-    ip_stmt *blocks = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", from, whole);
+    ip_emit_let_int(e, whole, ip_text(e->ir, "%s - (%s - %s) %% %d", to, to, from, size));
+    ip_stmt *blocks = ip_emit_for(e, "i0", from, whole);
     blocks->d = block;
     ip_mark mark = ip_emit_enter(e, blocks);
     compute_block(e, c, flat, block);
     ip_emit_leave(e, mark);
     /* in whole vectors: the first elements are some of those that the blocks before have made */
     const char *left = ip_text(e->ir, "(%s - %s + %d) / %d * %d", to, whole, VECTOR - 1, VECTOR, VECTOR);
-    ip_stmt *rest = ip_s_add(e->ir, e->block, IP_S_FOR, "i0", ip_text(e->ir, "max(%s - %s, %s)", to, left, from), to);
+    ip_stmt *rest = ip_emit_for(e, "i0", ip_text(e->ir, "max(%s - %s, %s)", to, left, from), to);
     rest->d = block;
     mark = ip_emit_enter(e, rest);
     compute_block(e, c, flat, ip_text(e->ir, "%s - i0", to));
@@ -661,11 +655,11 @@ void ip_emit_windows_row(ip_emit *e, const ip_columns *c)
     end.to = ip_text(e->ir, "to%d", e->n_values++);
     inner.body = ip_x_map(e->ir, c->body, without_border, e);
     ip_emit_split_row(e, c, (const int[]){ b.left, b.right }, &inner.from, &inner.to);
-    ip_stmt *ends = ip_s_add(e->ir, e->block, IP_S_FOR, "end", "0", "2");
+    ip_stmt *ends = ip_emit_for(e, "end", "0", "2");
     ends->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, ends);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", end.from, ip_text(e->ir, "end ? %s : %s", inner.to, c->from));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", end.to, ip_text(e->ir, "end ? %s : %s", c->to, inner.from));
+    ip_emit_let_int(e, end.from, ip_text(e->ir, "end ? %s : %s", inner.to, c->from));
+    ip_emit_let_int(e, end.to, ip_text(e->ir, "end ? %s : %s", c->to, inner.from));
     compute_blocks(e, &end);
     ip_emit_leave(e, mark);
     e->is_within = true;
@@ -712,7 +706,7 @@ static line line_of(ip_emit *e, const char *xa, const char *xb, bool flat)
 
 static ip_mark enter_line(ip_emit *e, const line *l, int width)
 {
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, l->var, l->from, l->to);
+    ip_stmt *loop = ip_emit_for(e, l->var, l->from, l->to);
     loop->parallel = IP_INDEPENDENT;
     loop->vector_width = width;
     e->flat = l->flat ? l->var : NULL;
@@ -734,19 +728,16 @@ static void start_columns(ip_emit *e, const ip_expr *w, const char *sums, const 
 {
     const char *at = ip_text(e->ir, "%s[%s]", sums, l->var), *type = ip_cl_type(w->dtype);
     int width = ip_emit_width(e, w->arg[0], w->dtype);
-    ip_mark in_first =
-        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "%s == %s", row, first), NULL, NULL));
+    ip_mark in_first = ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "%s == %s", row, first)));
     ip_mark zeroing = enter_line(e, l, width);
-    ip_s_add(e->ir, e->block, IP_S_STORE, at, "0", NULL);
+    ip_emit_set(e, at, "0");
     leave_line(e, zeroing);
-    ip_mark in_taps =
-        ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "j", "-1", ip_text(e->ir, "%d", taps(w) - 1)));
+    ip_mark in_taps = ip_emit_enter(e, ip_emit_for(e, "j", "-1", ip_text(e->ir, "%d", taps(w) - 1)));
     ip_emit_name_tap(e, w, 0, "j");
     ip_emit_row_pointers(e, w->arg[0]);
     ip_mark adding = enter_line(e, l, width);
     ip_emit_count_uses(e, (ip_expr *const[]){ w->arg[0] }, 1);
-    ip_s_add(e->ir, e->block, IP_S_STORE, at, ip_text(e->ir, "(%s)(%s + %s)", type, at, ip_emit_value(e, w->arg[0])),
-             NULL);
+    ip_emit_set(e, at, ip_text(e->ir, "(%s)(%s + %s)", type, at, ip_emit_value(e, w->arg[0])));
     leave_line(e, adding);
     ip_emit_leave(e, in_taps);
     ip_emit_leave(e, in_first);
@@ -761,32 +752,28 @@ static void run_along(ip_emit *e, const ip_expr *w, const char *sums, const char
     ip_emit_row_pointers(e, enters);
     ip_emit_row_pointers(e, leaves);
     for (int c = 0; c < n; c++)
-        ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "carried%d", c), "0");
+        ip_emit_var(e, type, ip_text(e->ir, "carried%d", c), "0");
     for (int part = 0; part < 2; part++) { /* the window before the row's first, then the row */
         const char *var = part == 0 ? "k" : flat ? "p" : "x";
-        ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, var, part == 0 ? "-1" : xa,
-                                 part == 0 ? ip_text(e->ir, "%d", taps(w) - 1) : xb);
+        ip_stmt *loop = ip_emit_for(e, var, part == 0 ? "-1" : xa, part == 0 ? ip_text(e->ir, "%d", taps(w) - 1) : xb);
         ip_mark in_loop = ip_emit_enter(e, loop);
         for (int c = 0; c < n; c++) {
             const char *carried = ip_text(e->ir, "carried%d", c);
             ip_mark channel = ip_emit_enter(e, e->block);
             const char *own = flat ? ip_text(e->ir, "i%d", c) : "x";
-            if (flat)
-                ip_s_add(e->ir, e->block, IP_S_LET, "int", own,
-                         ip_text(e->ir, "%s * %d + %d", part == 0 ? xa : "p", e->channels, c));
+            if (flat) ip_emit_let_int(e, own, ip_text(e->ir, "%s * %d + %d", part == 0 ? xa : "p", e->channels, c));
             e->flat = flat ? own : NULL;
             e->coord[2] = flat ? NULL : part == 0 ? xa : index;
             e->coord[3] = flat ? NULL : "0";
             if (part == 0) {
                 ip_emit_name_tap(e, w, 1, "k");
                 ip_emit_count_uses(e, (ip_expr *const[]){ w->arg[0] }, 1);
-                ip_s_add(e->ir, e->block, IP_S_STORE, carried,
-                         ip_text(e->ir, "(%s)(%s + %s)", type, carried, ip_emit_value(e, w->arg[0])), NULL);
+                ip_emit_set(e, carried, ip_text(e->ir, "(%s)(%s + %s)", type, carried, ip_emit_value(e, w->arg[0])));
             } else {
                 ip_emit_count_uses(e, (ip_expr *const[]){ enters, leaves }, 2);
                 const char *in = ip_emit_value(e, enters), *out = ip_emit_value(e, leaves);
-                ip_s_add(e->ir, e->block, IP_S_STORE, carried, moved_on(e, w, carried, in, out), NULL);
-                ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[%s]", sums, own), carried, NULL);
+                ip_emit_set(e, carried, moved_on(e, w, carried, in, out));
+                ip_emit_set(e, ip_text(e->ir, "%s[%s]", sums, own), carried);
             }
             ip_emit_leave(e, channel);
         }
@@ -808,7 +795,7 @@ void ip_emit_running_row(ip_emit *e, const ip_columns *c)
         const ip_expr *w = p->running[k];
         const char *sums = ip_emit_sums(e, p, k);
         if (w->taps_y == 1) {
-            ip_mark block = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "true", NULL, NULL)); /* a scope */
+            ip_mark block = ip_emit_enter(e, ip_emit_if(e, "true")); /* a scope */
             run_along(e, w, sums, xa, xb, flat);
             ip_emit_leave(e, block);
             continue;
@@ -833,8 +820,8 @@ void ip_emit_running_row(ip_emit *e, const ip_columns *c)
         if (w->taps_x == 1) {
             sum = ip_text(e->ir, "sum%d", k);
             const char *in = ip_emit_value(e, enters[k]), *out = ip_emit_value(e, leaves[k]);
-            ip_s_add(e->ir, e->block, IP_S_LET, ip_cl_type(w->dtype), sum, moved_on(e, w, at, in, out));
-            if (!ip_placed_is_sums(p)) ip_s_add(e->ir, e->block, IP_S_STORE, at, sum, NULL);
+            ip_emit_let(e, ip_cl_type(w->dtype), sum, moved_on(e, w, at, in, out));
+            if (!ip_placed_is_sums(p)) ip_emit_set(e, at, sum);
         }
         ip_emit_name(e, w, sum);
     }

@@ -96,21 +96,17 @@ static void read_words(const words *w)
         const int word = WORD / size_of(s), n = w->n * from->each;
         const char *type = ip_dtype(s->dtype)->cl, *row = ip_emit_row_pointer(e, from->load),
                    *at = ip_text(e->ir, "%s + %s", row, ip_text_times(e->ir, "at", from->each));
-        ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "%s[%d]", from->name, n), NULL);
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", ip_text(e->ir, "in_words%d", k),
-                 ip_text(e->ir, "((%s - %s) & %d) == 0", at, ip_emit_buffer(e, s), word - 1));
-        ip_mark mark =
-            ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "in_words%d", k), NULL, NULL));
+        ip_emit_var(e, type, ip_text(e->ir, "%s[%d]", from->name, n), NULL);
+        ip_emit_let_int(e, ip_text(e->ir, "in_words%d", k),
+                        ip_text(e->ir, "((%s - %s) & %d) == 0", at, ip_emit_buffer(e, s), word - 1));
+        ip_mark mark = ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "in_words%d", k)));
         for (int j = 0; j < n / word; j++)
-            ip_s_add(e->ir, e->block, IP_S_STORE,
-                     ip_text(e->ir, "vstore%d(as_%s%d(((__global const uint *)(%s))[%d]), %d, %s)", word, type, word,
-                             at, j, j, from->name),
-                     NULL, NULL);
+            ip_emit_do(e, ip_text(e->ir, "vstore%d(as_%s%d(((__global const uint *)(%s))[%d]), %d, %s)", word, type,
+                                  word, at, j, j, from->name));
         ip_emit_leave(e, mark);
-        mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, ip_text(e->ir, "!in_words%d", k), NULL, NULL));
+        mark = ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "!in_words%d", k)));
         for (int j = 0; j < n; j++)
-            ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "%s[%d]", from->name, j),
-                     ip_text(e->ir, "(%s)[%d]", at, j), NULL);
+            ip_emit_set(e, ip_text(e->ir, "%s[%d]", from->name, j), ip_text(e->ir, "(%s)[%d]", at, j));
         ip_emit_leave(e, mark);
     }
 }
@@ -142,8 +138,7 @@ static void make_iteration(const words *w, const char *at)
     e->coord[2] = w->flat ? NULL : "i";
     ip_emit_count_uses(e, w->bodies, w->each);
     for (int c = 0; c < w->each; c++)
-        ip_s_add(e->ir, e->block, IP_S_STORE, ip_text(e->ir, "word[%s]", ip_text_plus(e->ir, at, c)),
-                 ip_emit_value(e, w->bodies[c]), NULL);
+        ip_emit_set(e, ip_text(e->ir, "word[%s]", ip_text_plus(e->ir, at, c)), ip_emit_value(e, w->bodies[c]));
     e->flat = e->coord[2] = NULL;
 }
 
@@ -156,8 +151,8 @@ static void make_iterations(words *w)
         cost += 1 + ip_x_cost(e->ir, w->bodies[c]);
     bool are_written_out = cost * w->n <= WORDS_OPERATIONS;
     if (!are_written_out) {
-        ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, "k", "0", number(e, w->n)));
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "i", "at + k");
+        ip_mark mark = ip_emit_enter(e, ip_emit_for(e, "k", "0", number(e, w->n)));
+        ip_emit_let_int(e, "i", "at + k");
         make_iteration(w, ip_text_times(e->ir, "k", w->each));
         ip_emit_leave(e, mark);
         return;
@@ -168,7 +163,7 @@ static void make_iterations(words *w)
     for (int k = 0; k < w->n; k++) {
         iteration t = { w, k };
         ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_BLOCK, NULL, NULL, NULL));
-        ip_s_add(e->ir, e->block, IP_S_LET, "int", "i", ip_text_plus(e->ir, "at", k));
+        ip_emit_let_int(e, "i", ip_text_plus(e->ir, "at", k));
         for (int c = 0; c < w->each; c++)
             ip_x_walk(e->ir, w->bodies[c], name_load, &t);
         make_iteration(w, number(e, k * w->each));
@@ -203,29 +198,28 @@ bool ip_emit_tile_words(ip_emit *e, const ip_placed *p, bool flat)
     words w = words_of(e, p, flat);
     const int edge = flat ? e->channels : 1, n = w.n, elements = n * w.each;
     const char *type = ip_dtype(s->dtype)->cl;
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "from", ip_text_times(e->ir, "xa", edge));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "to", ip_text_times(e->ir, "xb", edge));
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "word_start", first_iteration(&w));
-    ip_stmt *loop = ip_s_add(e->ir, e->block, IP_S_FOR, "at", ip_text(e->ir, "word_start + lx * %d", n), "to");
+    ip_emit_let_int(e, "from", ip_text_times(e->ir, "xa", edge));
+    ip_emit_let_int(e, "to", ip_text_times(e->ir, "xb", edge));
+    ip_emit_let_int(e, "word_start", first_iteration(&w));
+    ip_stmt *loop = ip_emit_for(e, "at", ip_text(e->ir, "word_start + lx * %d", n), "to");
     loop->d = number(e, n * e->kernel->tiling.group_width);
     ip_mark in_words = ip_emit_enter(e, loop);
-    ip_s_add(e->ir, e->block, IP_S_LET, "int", "is_whole",
-             ip_text(e->ir, "at >= from & at + %d <= to%s", n,
-                     w.each % 2
-                         ? ""
-                         : ip_text(e->ir, " & ((out - %s + at * %d) & %d) == 0", ip_emit_buffer(e, s), w.each, n - 1)));
-    ip_mark mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "is_whole", NULL, NULL));
-    ip_s_add(e->ir, e->block, IP_S_VAR, type, ip_text(e->ir, "word[%d]", elements), NULL);
+    ip_emit_let_int(e, "is_whole",
+                    ip_text(e->ir, "at >= from & at + %d <= to%s", n,
+                            w.each % 2 ? ""
+                                       : ip_text(e->ir, " & ((out - %s + at * %d) & %d) == 0", ip_emit_buffer(e, s),
+                                                 w.each, n - 1)));
+    ip_mark mark = ip_emit_enter(e, ip_emit_if(e, "is_whole"));
+    ip_emit_var(e, type, ip_text(e->ir, "word[%d]", elements), NULL);
     make_iterations(&w);
     for (int k = 0; k < elements / n; k++)
-        ip_s_add(e->ir, e->block, IP_S_STORE,
-                 ip_text(e->ir, "*(__global %s%d *)(out + %s)", type, n,
-                         ip_text_plus(e->ir, ip_text_times(e->ir, "at", w.each), k * n)),
-                 ip_text(e->ir, "vload%d(%d, word)", n, k), NULL);
+        ip_emit_set(e,
+                    ip_text(e->ir, "*(__global %s%d *)(out + %s)", type, n,
+                            ip_text_plus(e->ir, ip_text_times(e->ir, "at", w.each), k * n)),
+                    ip_text(e->ir, "vload%d(%d, word)", n, k));
     ip_emit_leave(e, mark);
-    mark = ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_IF, "!is_whole", NULL, NULL));
-    ip_emit_enter(e, ip_s_add(e->ir, e->block, IP_S_FOR, ip_tile_variable(p, flat), "max(at, from)",
-                              ip_text(e->ir, "min(at + %d, to)", n)));
+    mark = ip_emit_enter(e, ip_emit_if(e, "!is_whole"));
+    ip_emit_enter(e, ip_emit_for(e, ip_tile_variable(p, flat), "max(at, from)", ip_text(e->ir, "min(at + %d, to)", n)));
     ip_tile_element(e, (ip_tile_target){ .p = p, .row = "out" }, flat);
     ip_emit_leave(e, mark);
     ip_emit_leave(e, in_words);

@@ -182,31 +182,38 @@ enum { IP_FOLD_COLUMNS = 65536 };
 /* How what is read is fetched: the argument `how` of ip_fetch_next() in shaders/helpers.cl. */
 typedef enum ip_fetch { IP_FETCH_NOTHING, IP_FETCH_AHEAD, IP_FETCH_PAGES, IP_FETCH_ROWS, IP_FETCH_BELOW } ip_fetch;
 
+/* Bounds of a region: the first plane, row and column, and those behind the last. */
+typedef enum ip_bound { IP_Z0, IP_Z1, IP_Y0, IP_Y1, IP_X0, IP_X1 } ip_bound;
+
 /* Kernel arguments: buffers in the order output..., input..., scratch, then one int buffer P. This tells what stands in
  * P. */
 typedef enum ip_slot_kind {
-    IP_SLOT_REGION, /* index 0..5: z0 z1 y0 y1 x0 x1 of the launch */
-    IP_SLOT_STRIP,  /* index 0: rows a work-item, 1: columns a work-item, 2: work-items along x, 3: along y,
-                         * 4: columns of a panel, which are walked at once */
-    IP_SLOT_DIM,    /* stage's extent `index` (0..2) */
+    IP_SLOT_REGION,     /* index: an ip_bound of the launch */
+    IP_SLOT_STRIP_ROWS, /* rows and columns of a work-item */
+    IP_SLOT_STRIP_COLUMNS,
+    IP_SLOT_PANEL_COLUMNS, /* of these, columns that are walked at once */
+    IP_SLOT_ITEMS_X,       /* work-items along x and along y */
+    IP_SLOT_ITEMS_Y,
+    IP_SLOT_DIM, /* stage's extent `index` (0..2) */
     /* stage's buffer: where its element 0 of row 0 of plane 0 is, or would be: the buffer holds a region; wide */
     IP_SLOT_START,
-    IP_SLOT_ORIGIN,      /* stage's buffer: region origin `index` (0..2) */
-    IP_SLOT_PITCH,       /* stage's buffer: elements a row */
-    IP_SLOT_PLANE,       /* stage's buffer: elements a plane; wide */
-    IP_SLOT_PLANES,      /* stage's buffer: how many there are */
-    IP_SLOT_RING_OFFSET, /* stage's ring: first byte / 64 within the work-item's scratch */
-    IP_SLOT_RING_PITCH,  /* stage's ring: elements a row */
-    /* larger than caches is, index 0: what the kernel writes row by row, 0 or 1; 1: what it reads, 0 or how
-     * ip_fetch_next() fetches it */
-    IP_SLOT_IS_LARGE,
-    IP_SLOT_SUMS,    /* stage's running sum `index`: where its row starts, as IP_SLOT_RING_OFFSET */
-    IP_SLOT_SCRATCH, /* index 0: scratch of a work-item, 1: where the first one's starts; in units of 64 bytes */
-    IP_SLOT_PARTIAL, /* a fold's partial results, one a work-item: where they start, in units of 64 bytes */
-    IP_SLOT_PARAM,   /* a number; wide for 8-byte dtypes */
-    IP_SLOT_TABLE,   /* where the table's elements start in P */
-    IP_SLOT_ITEMS,   /* number of work-items of the main kernel (finish kernels) */
-    IP_SLOT_SCAN     /* recurrences: index is an ip_scan_slot */
+    IP_SLOT_ORIGIN,        /* stage's buffer: region origin `index` (0..2) */
+    IP_SLOT_PITCH,         /* stage's buffer: elements a row */
+    IP_SLOT_PLANE,         /* stage's buffer: elements a plane; wide */
+    IP_SLOT_PLANES,        /* stage's buffer: how many there are */
+    IP_SLOT_RING_OFFSET,   /* stage's ring: first byte / 64 within the work-item's scratch */
+    IP_SLOT_RING_PITCH,    /* stage's ring: elements a row */
+    IP_SLOT_STREAMS,       /* 1: what the kernel writes row by row is larger than caches, else 0 */
+    IP_SLOT_FETCHES,       /* how what it reads is fetched: an ip_fetch */
+    IP_SLOT_SUMS,          /* stage's running sum `index`: where its row starts, as IP_SLOT_RING_OFFSET */
+    IP_SLOT_SCRATCH_EACH,  /* scratch of a work-item, in units of 64 bytes */
+    IP_SLOT_SCRATCH_START, /* where the first one's starts, in units of 64 bytes */
+    IP_SLOT_PARTIAL,       /* a fold's partial results, one a work-item: where they start, in units of 64 bytes */
+    IP_SLOT_PARAM,         /* a number; wide for 8-byte dtypes */
+    IP_SLOT_TABLE,         /* where the table's elements start in P */
+    IP_SLOT_ITEMS,         /* number of work-items of the main kernel (finish kernels) */
+    IP_SLOT_FIRST_ITEM,    /* of the launch */
+    IP_SLOT_SCAN           /* recurrences: index is an ip_scan_slot */
 } ip_slot_kind;
 
 enum {

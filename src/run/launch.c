@@ -265,8 +265,8 @@ static imgpar_status launch_strips(ip_launching *l, ip_error *err)
     for (int z = 0, done = 0; z < d->items_z;) {
         int n = total - done < batch ? total - done : (int)batch;
         int planes = n < total ? 1 : (int)ip_clamp(batch / total, 1, d->items_z - z);
-        ip_params_set_region(l, 0, l->region->z0 + (int64_t)z * planes_each);
-        ip_params_set_region(l, along_y ? 2 : 4, start + done * step);
+        ip_params_set_region(l, IP_Z0, l->region->z0 + (int64_t)z * planes_each);
+        ip_params_set_region(l, along_y ? IP_Y0 : IP_X0, start + done * step);
         ip_params_set_first_item(l, z * d->items_x * d->items_y + done * per_strip);
         size_t global[3] = { (size_t)(along_y ? d->items_x : n) * local[0],
                              (size_t)(along_y ? n : d->items_y) * local[1], (size_t)planes };
@@ -292,12 +292,12 @@ static imgpar_status launch_pixels(ip_launching *l, ip_error *err)
     int64_t planes = batched ? r->z1 - r->z0 : 1;
     int64_t batch = batched && work > 0 ? ip_clamp(IP_STRIP_WORK / work, 1, rows) : rows;
     for (int64_t z = 0; z < planes; z++) {
-        ip_params_set_region(l, 0, r->z0 + z);
+        ip_params_set_region(l, IP_Z0, r->z0 + z);
         for (int64_t done = 0; done < rows;) {
             int64_t n = rows - done < batch ? rows - done : batch;
             const size_t global[3] = { ((size_t)columns + side - 1) / side * side, (size_t)n,
                                        (size_t)(batched ? 1 : r->z1 - r->z0) };
-            ip_params_set_region(l, 2, r->y0 + done);
+            ip_params_set_region(l, IP_Y0, r->y0 + done);
             double began = ip_now_ms();
             imgpar_status st = launch_once(l, l->kernel->name, global, local, err);
             done += n;

@@ -60,8 +60,8 @@ int ip_ring_pitch(const ip_launching *l, const ip_stage *stage);
 
 /* Makes params for the division. */
 imgpar_status ip_params_make(ip_launching *l, ip_error *err);
-/* One bound of the region, in the order of IP_SLOT_REGION. */
-void ip_params_set_region(ip_launching *l, int index, int64_t value);
+/* One bound of the region. */
+void ip_params_set_region(ip_launching *l, ip_bound bound, int64_t value);
 /* The number of the launch's first work-item. */
 void ip_params_set_first_item(ip_launching *l, int first);
 /* What differs among the launches of a recurrence. */

@@ -66,20 +66,26 @@ static int slot_value(const ip_launching *l, const ip_slot *s)
     const ip_division *d = &l->div;
     switch (s->kind) {
     case IP_SLOT_REGION: return (int)((const int64_t[]){ r->z0, r->z1, r->y0, r->y1, r->x0, r->x1 })[s->index];
-    case IP_SLOT_STRIP:
-        return (const int[]){ d->strip_rows, d->strip_columns, d->items_x, d->items_y, d->panel_columns }[s->index];
+    case IP_SLOT_STRIP_ROWS: return d->strip_rows;
+    case IP_SLOT_STRIP_COLUMNS: return d->strip_columns;
+    case IP_SLOT_PANEL_COLUMNS: return d->panel_columns;
+    case IP_SLOT_ITEMS_X: return d->items_x;
+    case IP_SLOT_ITEMS_Y: return d->items_y;
     case IP_SLOT_DIM: return (int)dims_of_slot(s)[s->index];
     case IP_SLOT_ORIGIN:
     case IP_SLOT_PITCH:
     case IP_SLOT_PLANES: return (int)buffer_value(l, s);
     case IP_SLOT_RING_OFFSET: return ip_scratch_offset(l, s->stage, NULL);
-    case IP_SLOT_IS_LARGE: return s->index ? (int)d->fetches : d->streams;
+    case IP_SLOT_STREAMS: return d->streams;
+    case IP_SLOT_FETCHES: return (int)d->fetches;
     case IP_SLOT_SUMS: return ip_scratch_offset(l, s->stage, ip_kernel_placed(l->kernel, s->stage)->running[s->index]);
     case IP_SLOT_RING_PITCH: return ip_ring_pitch(l, s->stage);
-    case IP_SLOT_SCRATCH: return (int)(s->index ? d->scratch_start : d->scratch_each);
+    case IP_SLOT_SCRATCH_EACH: return (int)d->scratch_each;
+    case IP_SLOT_SCRATCH_START: return (int)d->scratch_start;
     case IP_SLOT_PARTIAL: return ip_partial_offset(l, s->stage);
     case IP_SLOT_TABLE: return table_start(l, s->stage);
-    case IP_SLOT_ITEMS: return s->index ? 0 : d->items_x * d->items_y * d->items_z;
+    case IP_SLOT_FIRST_ITEM: return 0; /* ip_params_set_first_item() */
+    case IP_SLOT_ITEMS: return d->items_x * d->items_y * d->items_z;
     case IP_SLOT_SCAN: return d->scan.slots[s->index];
     case IP_SLOT_START:
     case IP_SLOT_PLANE:
@@ -117,12 +123,12 @@ imgpar_status ip_params_make(ip_launching *l, ip_error *err)
     return IMGPAR_OK;
 }
 
-static int *region_cell(ip_launching *l, int index)
+static int *region_cell(ip_launching *l, ip_bound bound)
 {
     int cell = 0;
     for (int i = 0; i < l->kernel->n_slots; i++) {
         const ip_slot *s = &l->kernel->slots[i];
-        if (s->kind == IP_SLOT_REGION && s->index == index) return &l->params[cell];
+        if (s->kind == IP_SLOT_REGION && s->index == (int)bound) return &l->params[cell];
         cell += ip_slot_is_wide(s) ? 2 : 1;
     }
     return NULL;
@@ -133,14 +139,14 @@ void ip_params_set_first_item(ip_launching *l, int first)
     int cell = 0;
     for (int i = 0; i < l->kernel->n_slots; i++) {
         const ip_slot *s = &l->kernel->slots[i];
-        if (s->kind == IP_SLOT_ITEMS && s->index == 1) l->params[cell] = first;
+        if (s->kind == IP_SLOT_FIRST_ITEM) l->params[cell] = first;
         cell += ip_slot_is_wide(s) ? 2 : 1;
     }
 }
 
-void ip_params_set_region(ip_launching *l, int index, int64_t value)
+void ip_params_set_region(ip_launching *l, ip_bound bound, int64_t value)
 {
-    int *cell = region_cell(l, index);
+    int *cell = region_cell(l, bound);
     if (cell) *cell = (int)value;
 }
 
