@@ -22,6 +22,12 @@ const ip_dtype_facts *ip_dtype(imgpar_dtype dtype);
 /* True and *dtype for a name ("u8"). */
 bool ip_dtype_find(const char *name, imgpar_dtype *dtype);
 
+/* Of a real dtype; bool is neither. */
+static inline bool ip_dtype_is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
+static inline bool ip_dtype_is_integer(imgpar_dtype dtype)
+{
+    return !ip_dtype(dtype)->is_float && dtype != IMGPAR_BOOL;
+}
 bool ip_dtype_is_complex(imgpar_dtype dtype);
 /* The dtype of a complex one's parts, F32 or F64; a real one itself. */
 imgpar_dtype ip_dtype_part(imgpar_dtype dtype);

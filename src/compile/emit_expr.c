@@ -170,7 +170,6 @@ static const char *pattern_of(ip_emit *e, const ip_expr *x)
     return is_root ? "ip_pow_fraction(%1, %2)" : own;
 }
 
-static bool is_float(const ip_expr *x) { return ip_dtype(x->dtype)->is_float; }
 static bool is_small(imgpar_dtype dtype) { return ip_dtype(dtype)->size_bytes < 4; }
 
 static const char *fill(ip_emit *e, const char *pattern, const char *const *arg)
@@ -190,7 +189,7 @@ static const char *fill(ip_emit *e, const char *pattern, const char *const *arg)
 
 static const char *number_text(ip_emit *e, const ip_expr *x)
 {
-    if (is_float(x)) {
+    if (ip_x_is_float(x)) {
         char buf[40];
         const char *suffix = x->dtype == IMGPAR_F32 ? "f" : "";
         if (isnan(x->f)) return x->dtype == IMGPAR_F32 ? "NAN" : "((double)NAN)";
@@ -228,7 +227,7 @@ static bool is_kept_short(const ip_emit *e, const ip_expr *x)
 static const char *arithmetic(ip_emit *e, const ip_expr *x, const char *const *arg, char symbol)
 {
     const char *type = ip_cl_type(x->dtype);
-    if (is_float(x)) return ip_text(e->ir, "(%s %c %s)", arg[0], symbol, arg[1]);
+    if (ip_x_is_float(x)) return ip_text(e->ir, "(%s %c %s)", arg[0], symbol, arg[1]);
     if (is_small(x->dtype)) {
         if (symbol == '*' && ip_dtype(x->dtype)->size_bytes == 2) /* 65535 * 65535 overflows int */
             return ip_text(e->ir, "(%s)((uint)%s * (uint)%s)", type, arg[0], arg[1]);
@@ -274,7 +273,7 @@ static bool is_plus(const ip_expr *x, int *left)
 static const char *chosen(ip_emit *e, const ip_expr *x, const char *const *arg)
 {
     const char *symbol = x->op == IP_X_MIN ? "<" : ">";
-    if (!is_float(x))
+    if (!ip_x_is_float(x))
         return ip_text(e->ir, "%s(%s, %s)", x->op == IP_X_MIN ? "min" : "max",
                        is_small(x->dtype) ? ip_text(e->ir, "(%s)%s", ip_cl_type(x->dtype), arg[0]) : arg[0],
                        is_small(x->dtype) ? ip_text(e->ir, "(%s)%s", ip_cl_type(x->dtype), arg[1]) : arg[1]);
@@ -297,7 +296,7 @@ static const char *chosen(ip_emit *e, const ip_expr *x, const char *const *arg)
 static const char *quotient(ip_emit *e, const ip_expr *x, const char *const *arg)
 {
     const char *type = ip_cl_type(x->dtype);
-    if (is_float(x)) /* MOD of floats floors too */
+    if (ip_x_is_float(x)) /* MOD of floats floors too */
         return ip_text(e->ir, "ip_fmod_%s(%s, %s)", type, arg[0], arg[1]);
     const char *symbol = x->op == IP_X_IDIV ? "/" : "%";
     if (x->arg[0]->lo >= 0 && x->arg[1]->lo > 0) return ip_text(e->ir, "(%s)(%s %s %s)", type, arg[0], symbol, arg[1]);
@@ -328,14 +327,14 @@ static const char *mean(ip_emit *e, const ip_expr *x, const char *const *arg)
 static const char *negated(ip_emit *e, const ip_expr *x, const char *const *arg)
 {
     const char *type = ip_cl_type(x->dtype);
-    if (is_float(x)) return ip_text(e->ir, "(-%s)", arg[0]);
+    if (ip_x_is_float(x)) return ip_text(e->ir, "(-%s)", arg[0]);
     const char *wide = ip_dtype(x->dtype)->size_bytes == 8 ? "ulong" : "uint";
     return ip_text(e->ir, "(%s)(0u - (%s)%s)", type, wide, arg[0]);
 }
 
 static const char *absolute(ip_emit *e, const ip_expr *x, const char *const *arg)
 {
-    if (is_float(x)) return ip_text(e->ir, "fabs(%s)", arg[0]);
+    if (ip_x_is_float(x)) return ip_text(e->ir, "fabs(%s)", arg[0]);
     return ip_text(e->ir, "(%s)(%s < 0 ? -%s : %s)", ip_cl_type(x->dtype), arg[0], arg[0], arg[0]);
 }
 
@@ -393,7 +392,7 @@ static const char *saturate_whole(ip_emit *e, const ip_expr *x, const char *arg)
 
 static const char *saturate(ip_emit *e, const ip_expr *x, const char *arg)
 {
-    return is_float(x->arg[0]) ? saturate_float(e, x, arg) : saturate_whole(e, x, arg);
+    return ip_x_is_float(x->arg[0]) ? saturate_float(e, x, arg) : saturate_whole(e, x, arg);
 }
 
 /* ---- windows ---------------------------------------------------------------------------- */
@@ -473,8 +472,8 @@ const char *ip_emit_variable(ip_emit *e, ip_expr *x)
 /* Written with ?:, or more than once. */
 static bool is_chosen(const ip_expr *x)
 {
-    return x->op == IP_X_SELECT || ((x->op == IP_X_MIN || x->op == IP_X_MAX) && is_float(x)) ||
-           (x->op == IP_X_ABS && !is_float(x));
+    return x->op == IP_X_SELECT || ((x->op == IP_X_MIN || x->op == IP_X_MAX) && ip_x_is_float(x)) ||
+           (x->op == IP_X_ABS && !ip_x_is_float(x));
 }
 
 static const char *operation(ip_emit *e, ip_expr *x)

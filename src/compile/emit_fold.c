@@ -29,8 +29,6 @@
 
 enum { LANES = 16, BLOCK = 2048, BINS_KEPT = 1536 };
 
-static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
-
 static void line(ip_emit *e, const char *text) { ip_emit_do(e, text); }
 
 /* The value no element changes: 0, or the far end of the dtype. */
@@ -59,14 +57,14 @@ const char *ip_fold_combined(ip_emit *e, const ip_stage *s, const char *acc, con
         return text;
     }
     const char *symbol = s->reduce == IP_REDUCE_MIN ? "<" : ">";
-    if (is_float(s->acc_dtype))
+    if (ip_dtype_is_float(s->acc_dtype))
         return ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", acc, symbol, v, v, v, acc, v);
     return ip_text(e->ir, "%s(%s, (%s)%s)", s->reduce == IP_REDUCE_MIN ? "min" : "max", acc, type, v);
 }
 
 bool ip_fold_sums_floats(const ip_stage *s)
 {
-    return s->kind == IP_STAGE_REDUCE && s->reduce == IP_REDUCE_SUM && is_float(s->acc_dtype);
+    return s->kind == IP_STAGE_REDUCE && s->reduce == IP_REDUCE_SUM && ip_dtype_is_float(s->acc_dtype);
 }
 
 /* Names of a fold within its kernel, after its result's buffer. */
@@ -241,8 +239,8 @@ static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const c
 static ip_expr *small_addend(const ip_kernel *k, const ip_stage *s)
 {
     const ip_expr *x = s->body;
-    if (k->whole_rows || s->reduce != IP_REDUCE_SUM || is_float(s->acc_dtype) || x->op != IP_X_CAST ||
-        is_float(x->arg[0]->dtype))
+    if (k->whole_rows || s->reduce != IP_REDUCE_SUM || ip_dtype_is_float(s->acc_dtype) || x->op != IP_X_CAST ||
+        ip_dtype_is_float(x->arg[0]->dtype))
         return NULL;
     double most = fmax(fabs(x->arg[0]->lo), fabs(x->arg[0]->hi));
     double elements = IP_FOLD_COLUMNS * (s->over[3] > 4 ? (double)s->over[3] : 4);
@@ -430,7 +428,7 @@ void ip_emit_fold_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
         histogram_row(e, s, xa, xb, flat);
     else if (s->kind == IP_STAGE_BY_KEY)
         ip_emit_by_key_row(e, s, xa, xb);
-    else if (is_float(s->acc_dtype) && s->reduce != IP_REDUCE_CUSTOM)
+    else if (ip_dtype_is_float(s->acc_dtype) && s->reduce != IP_REDUCE_CUSTOM)
         lanes_row(e, s, xa, xb, flat);
     else if (is_least_of_few(s) && !flat)
         least_of_row(e, s, xa, xb);

@@ -38,8 +38,6 @@ static bool holds(imgpar_dtype dtype, double lo, double hi)
 static bool fits(const ip_expr *x, imgpar_dtype dtype) { return holds(dtype, x->lo, x->hi); }
 
 static int size_of(imgpar_dtype dtype) { return (int)ip_dtype(dtype)->size_bytes; }
-static bool is_integer(imgpar_dtype dtype) { return !ip_dtype(dtype)->is_float && dtype != IMGPAR_BOOL; }
-
 static const imgpar_dtype ladder[] = { IMGPAR_U8, IMGPAR_I8, IMGPAR_U16, IMGPAR_I16, IMGPAR_U32, IMGPAR_I32 };
 enum { N_LADDER = sizeof ladder / sizeof *ladder };
 
@@ -121,7 +119,7 @@ static ip_expr *as_mean(ip_ir *ir, ip_expr *x)
 /* The number that x was widened from. */
 static ip_expr *without_cast(ip_expr *x)
 {
-    bool is_widened = x->op == IP_X_CAST && is_integer(x->dtype) && is_integer(x->arg[0]->dtype);
+    bool is_widened = x->op == IP_X_CAST && ip_dtype_is_integer(x->dtype) && ip_dtype_is_integer(x->arg[0]->dtype);
     return is_widened && fits(x->arg[0], x->dtype) ? x->arg[0] : x;
 }
 
@@ -161,10 +159,10 @@ enum { MOST_LOW = 200 }; /* nodes that are looked at: an expression is a graph, 
 /* Whether the lower bits of x are made of lower bits only; n counts down to 0. */
 static bool has_low_bits(const ip_expr *x, imgpar_dtype to, int *n)
 {
-    if (--*n < 0 || !is_integer(x->dtype)) return false;
+    if (--*n < 0 || !ip_dtype_is_integer(x->dtype)) return false;
     if (size_of(x->dtype) <= size_of(to) || is_number(x)) return true;
     switch (x->op) {
-    case IP_X_CAST: return is_integer(x->arg[0]->dtype) && has_low_bits(x->arg[0], to, n);
+    case IP_X_CAST: return ip_dtype_is_integer(x->arg[0]->dtype) && has_low_bits(x->arg[0], to, n);
     case IP_X_NEG: return has_low_bits(x->arg[0], to, n);
     case IP_X_ADD:
     case IP_X_SUB:
@@ -242,7 +240,8 @@ static int64_t divisor_of(const ip_expr *x, ip_expr **sum)
         if (r->op != IP_X_PARAM || !(r->f > 0) || r->f > 0.5 || middle->op != IP_X_ADD) continue;
         const ip_expr *a = middle->arg[0], *half = middle->arg[1];
         const double d = rint(1 / r->f);
-        if (half->op != IP_X_CONST || half->f != 0.5 || a->op != IP_X_CAST || !is_integer(a->arg[0]->dtype)) continue;
+        if (half->op != IP_X_CONST || half->f != 0.5 || a->op != IP_X_CAST || !ip_dtype_is_integer(a->arg[0]->dtype))
+            continue;
         if (r->f != (double)(1.0F / (float)d)) continue;
         *sum = a->arg[0];
         return (int64_t)d;
@@ -336,7 +335,7 @@ static ip_expr *limit_of_casts(ip_ir *ir, ip_expr *x)
 static ip_expr *cast_before_limits(ip_ir *ir, ip_expr *x)
 {
     ip_expr *a = x->arg[0];
-    bool is_small = is_integer(x->dtype) && size_of(x->dtype) <= size_of(IMGPAR_I32);
+    bool is_small = ip_dtype_is_integer(x->dtype) && size_of(x->dtype) <= size_of(IMGPAR_I32);
     if (!is_small || a->dtype != IMGPAR_F64 || !is_limit(a) || !are_limits(a, MOST_LIMITS)) return x;
     return ip_x_cast(ir, x->dtype, limit_of_casts(ir, a));
 }
@@ -350,7 +349,7 @@ static ip_expr *narrow_one(ip_ir *ir, ip_expr *x, void *user)
     if (!is_narrowable[x->op]) return x;
     int first = x->op == IP_X_SELECT ? 1 : 0;
     imgpar_dtype dtype = x->arg[first]->dtype;
-    if (!is_integer(dtype)) return x;
+    if (!ip_dtype_is_integer(dtype)) return x;
     ip_expr *y = masked(ir, as_difference(ir, as_mean(ir, without_zero(x))));
     if (y != x) return y;
     /* 8 bits pay for choosing only: sums of bytes rarely fit in a byte. */
@@ -392,7 +391,7 @@ static void find_what_is_read(narrowing *n)
     for (int k = 0; k < n->ir->n_stages; k++) {
         ip_stage *s = n->ir->stages[k];
         n->was[k] = s->dtype;
-        n->is_promised[k] |= s->kind != IP_STAGE_MAP || s->is_output || !is_integer(s->dtype);
+        n->is_promised[k] |= s->kind != IP_STAGE_MAP || s->is_output || !ip_dtype_is_integer(s->dtype);
         for (int i = 0; s->opaque && i < s->opaque->n_inputs; i++)
             n->is_promised[s->opaque->inputs[i]->id] = true;
         if (ip_stage_computes(s)) ip_stage_each_load(n->ir, s, note_outside, n);

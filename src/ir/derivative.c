@@ -44,8 +44,6 @@ imgpar_dtype ip_x_smooth_dtype(imgpar_dtype dtype)
     return dtype == IMGPAR_F64 || dtype == IMGPAR_I64 || dtype == IMGPAR_U64 ? IMGPAR_F64 : IMGPAR_F32;
 }
 
-static bool is_float(const ip_expr *x) { return ip_dtype(x->dtype)->is_float; }
-
 /* ---- which windows ---------------------------------------------------------------------------- */
 
 typedef struct tap_search {
@@ -138,7 +136,7 @@ static ip_expr *of_div(const given *v, int k)
 /* a - floor(a / b) b, of floats */
 static ip_expr *of_mod(const given *v, int k)
 {
-    if (!is_float(v->x)) return NULL;
+    if (!ip_x_is_float(v->x)) return NULL;
     return k ? negative(v, mul(v, v->g, unary(v, IP_X_FLOOR, divide(v, arg(v, 0), arg(v, 1))))) : v->g;
 }
 
@@ -148,7 +146,7 @@ static ip_expr *of_extreme(const given *v, int k)
     ip_expr *wins = v->x->op == IP_X_MIN ? is(v, IP_X_LT, own, other) : is(v, IP_X_LT, other, own);
     ip_expr *half = where(v, is(v, IP_X_EQ, own, other), mul(v, v->g, number(v, 0.5)));
     ip_expr *share = ip_x_select(v->ir, wins, v->g, half);
-    if (!is_float(own) || isfinite(other->lo + other->hi)) return share;
+    if (!ip_x_is_float(own) || isfinite(other->lo + other->hi)) return share;
     ip_expr *own_is_number = is(v, IP_X_EQ, own, own); /* NaN loses */
     return ip_x_select(v->ir, is(v, IP_X_EQ, other, other), share, where(v, own_is_number, v->g));
 }
@@ -200,7 +198,7 @@ static ip_expr *of_atan2(const given *v, int k)
 /* To floats; between integers as the numbers that they are. */
 static ip_expr *of_cast(const given *v, int k)
 {
-    bool rounds = !is_float(v->x) && is_float(v->x->arg[k]);
+    bool rounds = !ip_x_is_float(v->x) && ip_x_is_float(v->x->arg[k]);
     return rounds || v->x->dtype == IMGPAR_BOOL ? NULL : v->g;
 }
 
@@ -208,8 +206,8 @@ static ip_expr *of_cast(const given *v, int k)
 static ip_expr *of_saturate(const given *v, int k)
 {
     ip_expr *a = v->x->arg[k];
-    if (is_float(v->x)) return v->g;
-    if (is_float(a)) return NULL;
+    if (ip_x_is_float(v->x)) return v->g;
+    if (ip_x_is_float(a)) return NULL;
     const ip_dtype_facts *facts = ip_dtype(v->x->dtype);
     if (a->lo >= facts->minimum && a->hi <= facts->maximum) return v->g;
     imgpar_dtype f = IMGPAR_F64;
@@ -332,9 +330,9 @@ static bool reads_wanted(const ip_derivation *d, ip_expr *x)
 
 static bool is_cut(const ip_expr *x, int k)
 {
-    const bool to_whole = !is_float(x) && is_float(x->arg[k]);
+    const bool to_whole = !ip_x_is_float(x) && ip_x_is_float(x->arg[k]);
     if (x->op == IP_X_CAST || x->op == IP_X_SATURATE) return to_whole || x->dtype == IMGPAR_BOOL;
-    return (x->op == IP_X_SELECT && k == 0) || (x->op == IP_X_MOD && !is_float(x));
+    return (x->op == IP_X_SELECT && k == 0) || (x->op == IP_X_MOD && !ip_x_is_float(x));
 }
 
 /* Whether x changes smoothly with a wanted leaf. */

@@ -29,6 +29,7 @@
 #ifndef IP_IR_EXPR_H
 #define IP_IR_EXPR_H
 
+#include "base/dtype.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -280,5 +281,7 @@ static inline bool ip_x_reads_uniform_row(const ip_expr *load)
     return ip_x_is_uniform(load->arg[0]) && ip_x_is_uniform(load->arg[1]);
 }
 static inline bool ip_x_is_coord(const ip_expr *x, int axis) { return x->op == IP_X_COORD && x->axis == axis; }
+
+static inline bool ip_x_is_float(const ip_expr *x) { return ip_dtype(x->dtype)->is_float; }
 
 #endif

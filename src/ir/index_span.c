@@ -41,8 +41,7 @@ static bool value_of(looking *l, const ip_expr *x, value *v);
 
 static ip_span hull(ip_span a, ip_span b) { return (ip_span){ ip_min(a.lo, b.lo), ip_max(a.hi, b.hi) }; }
 static bool is_point(const value *v) { return v->is_float ? v->lo == v->hi : v->i.lo == v->i.hi; }
-static bool is_float(const ip_expr *x) { return ip_dtype(x->dtype)->is_float; }
-static bool is_number(const ip_expr *x) { return (x->op == IP_X_CONST || x->op == IP_X_PARAM) && !is_float(x); }
+static bool is_number(const ip_expr *x) { return (x->op == IP_X_CONST || x->op == IP_X_PARAM) && !ip_x_is_float(x); }
 
 /* ---- whole numbers ------------------------------------------------------------------------- */
 
@@ -344,7 +343,7 @@ static bool is_sound(const ip_expr *x, value *v)
 static bool value_of(looking *l, const ip_expr *x, value *v)
 {
     if (++*l->visits > MOST_VISITS) return false;
-    *v = (value){ .is_float = is_float(x) };
+    *v = (value){ .is_float = ip_x_is_float(x) };
     switch (x->op) {
     case IP_X_CONST:
     case IP_X_PARAM:

@@ -6,8 +6,6 @@
 
 #include <math.h>
 
-static bool is_integer(imgpar_dtype dtype) { return !ip_dtype(dtype)->is_float && dtype != IMGPAR_BOOL; }
-
 /* Whether a cast keeps every value. Ranges of 64-bit integers are rounded, so of those it is not known. */
 static bool is_exact(const ip_expr *cast)
 {
@@ -32,7 +30,7 @@ static bool is_as_wide(const ip_linear *form, const ip_expr *x)
     const ip_dtype_facts *facts = ip_dtype(x->dtype);
     const ip_expr *a = x->arg[0], *b = x->arg[1];
     if (x->dtype == form->wide) return true;
-    if (!is_integer(x->dtype) || facts->size_bytes == 8) return false;
+    if (!ip_dtype_is_integer(x->dtype) || facts->size_bytes == 8) return false;
     if (x->op == IP_X_ADD) return a->lo + b->lo >= facts->minimum && a->hi + b->hi <= facts->maximum;
     double least = fmin(fmin(a->lo * b->lo, a->lo * b->hi), fmin(a->hi * b->lo, a->hi * b->hi));
     double most = fmax(fmax(a->lo * b->lo, a->lo * b->hi), fmax(a->hi * b->lo, a->hi * b->hi));
@@ -132,7 +130,7 @@ bool ip_linear_of(ip_ir *ir, ip_expr *x, ip_linear *out)
     if (x->dtype == IMGPAR_BOOL || (x->op == IP_X_CAST && !is_exact(x))) return false;
     if (x->op == IP_X_SATURATE || x->op == IP_X_CAST) x = x->arg[0];
     out->wide = x->dtype;
-    if (is_integer(x->dtype)) x = rounded(out, x);
+    if (ip_dtype_is_integer(x->dtype)) x = rounded(out, x);
     return add_terms(ir, out, x);
 }
 

@@ -13,8 +13,6 @@
 
 typedef ip_expr *(*rule_fn)(ip_ir *ir, const ip_expr *x);
 
-static bool is_float(const ip_expr *x) { return ip_dtype(x->dtype)->is_float; }
-
 static bool is_value(const ip_expr *x, double value)
 {
     double v;
@@ -49,13 +47,13 @@ static ip_expr *constant_right(ip_ir *ir, const ip_expr *x)
 static ip_expr *add_zero(ip_ir *ir, const ip_expr *x)
 {
     (void)ir;
-    return !is_float(x) && is_value(x->arg[1], 0) ? x->arg[0] : NULL;
+    return !ip_x_is_float(x) && is_value(x->arg[1], 0) ? x->arg[0] : NULL;
 }
 
 static ip_expr *add_digits(ip_ir *ir, const ip_expr *x)
 {
     (void)ir;
-    for (int k = 0; k < 2 && !is_float(x); k++) {
+    for (int k = 0; k < 2 && !ip_x_is_float(x); k++) {
         const ip_expr *product = x->arg[k], *rest = x->arg[1 - k];
         if (product->op != IP_X_MUL || rest->op != IP_X_MOD || product->arg[0]->op != IP_X_IDIV) continue;
         const ip_expr *quotient = product->arg[0];
@@ -69,7 +67,7 @@ static ip_expr *add_digits(ip_ir *ir, const ip_expr *x)
 static ip_expr *add_constants(ip_ir *ir, const ip_expr *x)
 {
     const ip_expr *inner = x->arg[0];
-    if (is_float(x) || x->arg[1]->op != IP_X_CONST || inner->op != IP_X_ADD || inner->arg[1]->op != IP_X_CONST)
+    if (ip_x_is_float(x) || x->arg[1]->op != IP_X_CONST || inner->op != IP_X_ADD || inner->arg[1]->op != IP_X_CONST)
         return NULL;
     return ip_x_binary(ir, IP_X_ADD, inner->arg[0],
                        ip_x_int(ir, x->dtype, (int64_t)((uint64_t)inner->arg[1]->i + (uint64_t)x->arg[1]->i)));
@@ -77,7 +75,7 @@ static ip_expr *add_constants(ip_ir *ir, const ip_expr *x)
 
 static ip_expr *sub_constant(ip_ir *ir, const ip_expr *x)
 {
-    if (is_float(x) || !ip_dtype(x->dtype)->is_signed || x->arg[1]->op != IP_X_CONST) return NULL;
+    if (ip_x_is_float(x) || !ip_dtype(x->dtype)->is_signed || x->arg[1]->op != IP_X_CONST) return NULL;
     return ip_x_binary(ir, IP_X_ADD, x->arg[0], ip_x_int(ir, x->dtype, (int64_t)(0 - (uint64_t)x->arg[1]->i)));
 }
 
@@ -89,7 +87,7 @@ static ip_expr *sub_zero(ip_ir *ir, const ip_expr *x)
 
 static ip_expr *sub_self(ip_ir *ir, const ip_expr *x)
 {
-    return !is_float(x) && x->arg[0] == x->arg[1] ? ip_x_int(ir, x->dtype, 0) : NULL;
+    return !ip_x_is_float(x) && x->arg[0] == x->arg[1] ? ip_x_int(ir, x->dtype, 0) : NULL;
 }
 
 static ip_expr *mul_one(ip_ir *ir, const ip_expr *x)
@@ -100,7 +98,7 @@ static ip_expr *mul_one(ip_ir *ir, const ip_expr *x)
 
 static ip_expr *mul_zero(ip_ir *ir, const ip_expr *x)
 {
-    return !is_float(x) && is_value(x->arg[1], 0) ? ip_x_int(ir, x->dtype, 0) : NULL;
+    return !ip_x_is_float(x) && is_value(x->arg[1], 0) ? ip_x_int(ir, x->dtype, 0) : NULL;
 }
 
 static ip_expr *div_one(ip_ir *ir, const ip_expr *x)
@@ -135,7 +133,7 @@ static ip_expr *divide_digits(ip_ir *ir, const ip_expr *x)
 {
     const ip_expr *c = x->arg[1];
     digits d;
-    if (is_float(x) || c->op != IP_X_CONST || c->lo < 1 || ip_dtype(x->dtype)->size_bytes == 8) return NULL;
+    if (ip_x_is_float(x) || c->op != IP_X_CONST || c->lo < 1 || ip_dtype(x->dtype)->size_bytes == 8) return NULL;
     bool is_quotient = x->op == IP_X_IDIV;
     if (has_own_range(x->arg[0]) && x->arg[0]->lo >= 0 && x->arg[0]->hi < c->lo)
         return is_quotient ? ip_x_int(ir, x->dtype, 0) : x->arg[0];
@@ -148,7 +146,7 @@ static ip_expr *min_by_range(ip_ir *ir, const ip_expr *x)
     (void)ir;
     const ip_expr *a = x->arg[0], *b = x->arg[1];
     if (a == b) return x->arg[0];
-    if (is_float(x) || ip_dtype(x->dtype)->size_bytes == 8) /* ranges of 64-bit integers are rounded */
+    if (ip_x_is_float(x) || ip_dtype(x->dtype)->size_bytes == 8) /* ranges of 64-bit integers are rounded */
         return NULL;
     bool a_below = a->hi <= b->lo, b_below = b->hi <= a->lo;
     if (!a_below && !b_below) return NULL;
@@ -158,7 +156,7 @@ static ip_expr *min_by_range(ip_ir *ir, const ip_expr *x)
 static ip_expr *less_by_range(ip_ir *ir, const ip_expr *x)
 {
     const ip_expr *a = x->arg[0], *b = x->arg[1];
-    if (is_float(a) || ip_dtype(a->dtype)->size_bytes == 8) /* ranges of 64-bit integers are rounded */
+    if (ip_x_is_float(a) || ip_dtype(a->dtype)->size_bytes == 8) /* ranges of 64-bit integers are rounded */
         return NULL;
     if (x->op == IP_X_LT ? a->hi < b->lo : a->hi <= b->lo) return ip_x_int(ir, IMGPAR_BOOL, 1);
     if (x->op == IP_X_LT ? a->lo >= b->hi : a->lo > b->hi) return ip_x_int(ir, IMGPAR_BOOL, 0);
@@ -170,7 +168,7 @@ static ip_expr *equal_by_range(ip_ir *ir, const ip_expr *x)
 {
     const ip_expr *a = x->arg[0], *b = x->arg[1];
     bool are_apart = a->hi < b->lo || b->hi < a->lo;
-    if (is_float(a) || ip_dtype(a->dtype)->size_bytes == 8 || !are_apart ||
+    if (ip_x_is_float(a) || ip_dtype(a->dtype)->size_bytes == 8 || !are_apart ||
         (a->uses | b->uses) & (IP_USES_COORDS & ~IP_USES_C))
         return NULL;
     return ip_x_int(ir, IMGPAR_BOOL, x->op == IP_X_NE);
@@ -218,7 +216,7 @@ static ip_expr *choice_with_constant(ip_ir *ir, const ip_expr *x)
 
 static ip_expr *mul_choice(ip_ir *ir, const ip_expr *x)
 {
-    for (int side = 0; side < 2 && !is_float(x); side++) {
+    for (int side = 0; side < 2 && !ip_x_is_float(x); side++) {
         ip_expr *y = x->arg[1 - side];
         const ip_expr *s = x->arg[side];
         if (!is_choice(s) || !(is_value(s->arg[1], 0) || is_value(s->arg[2], 0))) continue;
@@ -231,7 +229,7 @@ static ip_expr *mul_choice(ip_ir *ir, const ip_expr *x)
 static ip_expr *add_complements(ip_ir *ir, const ip_expr *x)
 {
     const ip_expr *a = x->arg[0], *b = x->arg[1];
-    if (is_float(x) || a->op != IP_X_SELECT || b->op != IP_X_SELECT || a->arg[0] != b->arg[0]) return NULL;
+    if (ip_x_is_float(x) || a->op != IP_X_SELECT || b->op != IP_X_SELECT || a->arg[0] != b->arg[0]) return NULL;
     bool complements =
         (is_value(a->arg[1], 0) || is_value(b->arg[1], 0)) && (is_value(a->arg[2], 0) || is_value(b->arg[2], 0));
     if (!complements) return NULL;
@@ -242,7 +240,8 @@ static ip_expr *add_complements(ip_ir *ir, const ip_expr *x)
 static ip_expr *select_multiples(ip_ir *ir, const ip_expr *x)
 {
     const ip_expr *a = x->arg[1], *b = x->arg[2];
-    if (is_float(x) || a->op != IP_X_MUL || b->op != IP_X_MUL || a->arg[1] != b->arg[1] || a->arg[1]->op != IP_X_CONST)
+    if (ip_x_is_float(x) || a->op != IP_X_MUL || b->op != IP_X_MUL || a->arg[1] != b->arg[1] ||
+        a->arg[1]->op != IP_X_CONST)
         return NULL;
     return ip_x_binary(ir, IP_X_MUL, ip_x_select(ir, x->arg[0], a->arg[0], b->arg[0]), a->arg[1]);
 }
@@ -256,15 +255,15 @@ static ip_expr *negate_twice(ip_ir *ir, const ip_expr *x)
 static ip_expr *abs_of_positive(ip_ir *ir, const ip_expr *x)
 {
     (void)ir;
-    return !is_float(x) && x->arg[0]->lo >= 0 ? x->arg[0] : NULL;
+    return !ip_x_is_float(x) && x->arg[0]->lo >= 0 ? x->arg[0] : NULL;
 }
 
 static ip_expr *round_whole(ip_ir *ir, const ip_expr *x)
 {
     (void)ir;
     const ip_expr *a = x->arg[0];
-    bool whole =
-        !is_float(a) || (a->op == IP_X_CAST && !is_float(a->arg[0])) || (a->op >= IP_X_FLOOR && a->op <= IP_X_TRUNC);
+    bool whole = !ip_x_is_float(a) || (a->op == IP_X_CAST && !ip_x_is_float(a->arg[0])) ||
+                 (a->op >= IP_X_FLOOR && a->op <= IP_X_TRUNC);
     return whole ? x->arg[0] : NULL;
 }
 
@@ -274,20 +273,21 @@ static ip_expr *cast_twice(ip_ir *ir, const ip_expr *x)
     if (a->op != IP_X_CAST || x->dtype == IMGPAR_BOOL) return NULL;
     ip_expr *b = a->arg[0];
     /* The inner cast lost nothing: both dtypes hold the value exactly. */
-    if (is_float(b) || ip_dtype(b->dtype)->size_bytes > 4 || b->dtype == IMGPAR_BOOL) return NULL;
-    bool exact = is_float(a) ? fmax(fabs(b->lo), fabs(b->hi)) <= 16777216.0 : fits(b, a->dtype);
-    return exact && (is_float(x) || fits(b, x->dtype)) ? ip_x_cast(ir, x->dtype, b) : NULL;
+    if (ip_x_is_float(b) || ip_dtype(b->dtype)->size_bytes > 4 || b->dtype == IMGPAR_BOOL) return NULL;
+    bool exact = ip_x_is_float(a) ? fmax(fabs(b->lo), fabs(b->hi)) <= 16777216.0 : fits(b, a->dtype);
+    return exact && (ip_x_is_float(x) || fits(b, x->dtype)) ? ip_x_cast(ir, x->dtype, b) : NULL;
 }
 
 static ip_expr *saturate_whole(ip_ir *ir, const ip_expr *x)
 {
     ip_expr *a = x->arg[0];
-    if (!is_float(a) && fits(a, x->dtype) && (ip_dtype(a->dtype)->size_bytes < 8 || ip_dtype(x->dtype)->size_bytes < 8))
+    if (!ip_x_is_float(a) && fits(a, x->dtype) &&
+        (ip_dtype(a->dtype)->size_bytes < 8 || ip_dtype(x->dtype)->size_bytes < 8))
         return ip_x_cast(ir, x->dtype, a);
     return NULL;
 }
 
-static bool is_rounded(const ip_expr *x) { return is_float(x) && x->op >= IP_X_FLOOR && x->op <= IP_X_TRUNC; }
+static bool is_rounded(const ip_expr *x) { return ip_x_is_float(x) && x->op >= IP_X_FLOOR && x->op <= IP_X_TRUNC; }
 
 /* A cast to integers rounds towards 0: floor does so above 0 only. */
 static bool is_truncated(const ip_expr *x)
@@ -308,8 +308,8 @@ static ip_expr *saturate_truncated(ip_ir *ir, const ip_expr *x)
 static bool is_whole_float(const ip_expr *x)
 {
     if (x->op == IP_X_MIN || x->op == IP_X_MAX)
-        return is_float(x) && is_whole_float(x->arg[0]) && is_whole_float(x->arg[1]);
-    return is_rounded(x) || (x->op == IP_X_CONST && is_float(x) && x->f == floor(x->f));
+        return ip_x_is_float(x) && is_whole_float(x->arg[0]) && is_whole_float(x->arg[1]);
+    return is_rounded(x) || (x->op == IP_X_CONST && ip_x_is_float(x) && x->f == floor(x->f));
 }
 
 static ip_expr *saturate_rounded(ip_ir *ir, const ip_expr *x)
@@ -333,7 +333,8 @@ static ip_expr *saturate_of_cast(ip_ir *ir, const ip_expr *x)
 {
     ip_expr *a = x->arg[0];
     /* saturate(float(i)) -> saturate(i) where the float holds i exactly */
-    if (a->op != IP_X_CAST || !is_float(a) || is_float(a->arg[0]) || a->arg[0]->dtype == IMGPAR_BOOL) return NULL;
+    if (a->op != IP_X_CAST || !ip_x_is_float(a) || ip_x_is_float(a->arg[0]) || a->arg[0]->dtype == IMGPAR_BOOL)
+        return NULL;
     double exact = a->dtype == IMGPAR_F32 ? 16777216.0 : 9007199254740992.0;
     if (fmax(fabs(a->arg[0]->lo), fabs(a->arg[0]->hi)) > exact) return NULL;
     return ip_x_saturate(ir, x->dtype, a->arg[0]);

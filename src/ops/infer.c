@@ -187,8 +187,6 @@ imgpar_status ip_infer_broadcast(imgpar_array *node, int first, ip_error *err)
 
 /* ---- dtypes ------------------------------------------------------------------------- */
 
-static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
-
 /* ops/types.def, by the dtypes of both operands; behind them a whole literal and one with a fraction. */
 enum { WHOLE_LITERAL = IP_N_REAL_DTYPES, FRACTION, N_OPERANDS };
 #define CELL_u8 IMGPAR_U8
@@ -238,7 +236,8 @@ static imgpar_dtype with_literal(imgpar_dtype dtype, bool fractional)
 
 static bool holds(imgpar_dtype dtype, double v)
 {
-    if (is_float(dtype)) return fabs(v) <= (dtype == IMGPAR_F16 ? 0x1p11 : dtype == IMGPAR_F32 ? 0x1p24 : 0x1p53);
+    if (ip_dtype_is_float(dtype))
+        return fabs(v) <= (dtype == IMGPAR_F16 ? 0x1p11 : dtype == IMGPAR_F32 ? 0x1p24 : 0x1p53);
     return v >= ip_dtype(dtype)->minimum && v <= ip_dtype(dtype)->maximum && fabs(v) < 0x1p63;
 }
 
@@ -330,7 +329,7 @@ imgpar_dtype ip_infer_common_dtype(const imgpar_array *node) { return common(nod
 static imgpar_dtype real(const imgpar_array *node)
 {
     imgpar_dtype dtype = common(node);
-    return is_float(dtype) ? dtype : ip_infer_bends(node) ? IMGPAR_F64 : IMGPAR_F32;
+    return ip_dtype_is_float(dtype) ? dtype : ip_infer_bends(node) ? IMGPAR_F64 : IMGPAR_F32;
 }
 
 int ip_function_small_power(const imgpar_array *node)
@@ -347,7 +346,7 @@ static imgpar_dtype comparison(const imgpar_array *node)
 {
     imgpar_dtype dtype = common(node);
     double v;
-    if (is_float(dtype)) return dtype;
+    if (ip_dtype_is_float(dtype)) return dtype;
     for (int k = 0; k < 2; k++)
         if (ip_array_bends(node->inputs[k], NULL) && magnitude_of(node->inputs[k]) > ip_dtype(dtype)->maximum &&
             !ip_array_is_number(node->inputs[k], NULL, NULL))
@@ -401,7 +400,7 @@ imgpar_dtype ip_function_compute_dtype(const imgpar_array *node)
 static imgpar_status refuse_floats(const imgpar_array *node, ip_error *err)
 {
     for (int k = 0; k < node->op->info.n_inputs; k++)
-        if (is_float(node->inputs[k]->type.dtype))
+        if (ip_dtype_is_float(node->inputs[k]->type.dtype))
             return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be an integer%s", node->op->symbol,
                            node->op->info.input_names[k], ip_dtype(node->inputs[k]->type.dtype)->name,
                            node->op->variant == IP_FN_XOR ? " (a power is **)" : "");
@@ -414,7 +413,7 @@ static imgpar_status refuse_floats(const imgpar_array *node, ip_error *err)
 static ip_range function_range(const imgpar_array *node)
 {
     ip_range whole = ip_range_of(node->type.dtype), r = whole;
-    if (is_float(node->type.dtype)) return whole;
+    if (ip_dtype_is_float(node->type.dtype)) return whole;
     ip_range a = node->inputs[0]->range, b = node->inputs[node->op->info.n_inputs - 1]->range;
     switch (node->op->variant) {
     case IP_FN_ADD: r = (ip_range){ a.lo + b.lo, a.hi + b.hi }; break;
@@ -472,7 +471,7 @@ static imgpar_dtype chosen_dtype(const imgpar_array *bending, imgpar_dtype other
     double v = 0;
     bool fractional, is_literal = ip_array_is_number(bending, &v, NULL);
     ip_array_bends(bending, &fractional);
-    if (is_float(other)) return other;
+    if (ip_dtype_is_float(other)) return other;
     if (fractional) return with_literal(other, true);
     double lo = is_literal ? v : bending->range.lo, hi = is_literal ? v : bending->range.hi;
     if (lo >= ip_dtype(other)->minimum && hi <= ip_dtype(other)->maximum) return other;

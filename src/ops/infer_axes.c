@@ -10,11 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
-
 imgpar_dtype ip_sum_dtype(imgpar_dtype dtype)
 {
-    if (is_float(dtype)) return ip_dtype_part(dtype) == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32;
+    if (ip_dtype_is_float(dtype)) return ip_dtype_part(dtype) == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32;
     return ip_dtype(dtype)->is_signed ? IMGPAR_I64 : IMGPAR_U64;
 }
 
@@ -22,9 +20,9 @@ imgpar_dtype ip_dot_dtype(imgpar_dtype a, imgpar_dtype b)
 {
     a = ip_sum_dtype(a);
     b = ip_sum_dtype(b);
-    if (a == b || (is_float(a) && !is_float(b))) return a;
-    if (is_float(a) && is_float(b)) return IMGPAR_F64;
-    return is_float(b) ? b : IMGPAR_I64;
+    if (a == b || (ip_dtype_is_float(a) && !ip_dtype_is_float(b))) return a;
+    if (ip_dtype_is_float(a) && ip_dtype_is_float(b)) return IMGPAR_F64;
+    return ip_dtype_is_float(b) ? b : IMGPAR_I64;
 }
 
 static imgpar_dtype measure_dtype(const imgpar_array *node)
@@ -53,7 +51,7 @@ static imgpar_status check_inputs(const imgpar_array *node, unsigned axes, ip_er
     const ip_type *a = &node->inputs[0]->type;
     const char *name = node->op->info.name;
     int variant = node->op->variant;
-    if (variant >= IP_MEASURE_BITS_AND && variant <= IP_MEASURE_BITS_XOR && is_float(a->dtype))
+    if (variant >= IP_MEASURE_BITS_AND && variant <= IP_MEASURE_BITS_XOR && ip_dtype_is_float(a->dtype))
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s; it must be an integer", name, ip_dtype(a->dtype)->name);
     bool needs_one = variant == IP_MEASURE_MIN || variant == IP_MEASURE_MAX || variant == IP_MEASURE_ARGMIN ||
                      variant == IP_MEASURE_ARGMAX;

@@ -16,8 +16,6 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
-
 /* ---- one or two passes ------------------------------------------------------------------- */
 
 /* A kernel as it is computed: column and row of a separable one, or the matrix. */
@@ -141,7 +139,7 @@ static double negligible(const ip_lower *l, const ip_weights *m, double scale)
     for (int k = 0; k < m->rows * m->cols; k++)
         sum += fabs(m->w[k]);
     if (ip_float_for(in->dtype) == IMGPAR_F64) return 0;
-    if (is_float(in->dtype)) return 0x1p-20 * sum;
+    if (ip_dtype_is_float(in->dtype)) return 0x1p-20 * sum;
     return fabs(scale) / 4 / fmax(fmax(fmax(fabs(in->lo), fabs(in->hi)), 1), beyond);
 }
 
@@ -162,7 +160,7 @@ static bool fits_integers(ip_lower *l, const convolution *c, imgpar_dtype dtypes
 {
     const ip_stage *in = l->in[0];
     double shift = c->offset * c->scale, least, most;
-    if (!c->whole || is_float(in->dtype) || c->scale != rint(c->scale) || shift != rint(shift)) return false;
+    if (!c->whole || ip_dtype_is_float(in->dtype) || c->scale != rint(c->scale) || shift != rint(shift)) return false;
     if (fabs(c->scale) > 0x1p30 || fabs(shift) > 0x1p50) return false;
     double lo = in->lo, hi = in->hi;
     if (ip_param_number(l->node, "border") == IMGPAR_BORDER_CONSTANT) {
@@ -173,7 +171,7 @@ static bool fits_integers(ip_lower *l, const convolution *c, imgpar_dtype dtypes
     }
     for (int k = 0; k < c->kernel.n; k++) {
         dtypes[k] = ip_weighted_dtype(&c->kernel.pass[k], lo, hi, &least, &most);
-        if (is_float(dtypes[k])) return false;
+        if (ip_dtype_is_float(dtypes[k])) return false;
         lo = least;
         hi = most;
     }
@@ -323,7 +321,7 @@ static ip_expr *derivative(ip_lower *l, bool along_x)
                    { .rows = 1, .cols = 3, .w = along_x ? slope : smooth } },
                  2 };
     convolution c = { .kernel = k, .scale = 1, .whole = true };
-    if (is_float(in->dtype) || !fits_integers(l, &c, dtypes)) dtypes[0] = dtypes[1] = ip_float_for(in->dtype);
+    if (ip_dtype_is_float(in->dtype) || !fits_integers(l, &c, dtypes)) dtypes[0] = dtypes[1] = ip_float_for(in->dtype);
     return sum_of(l, in, &k, dtypes);
 }
 
@@ -346,7 +344,7 @@ static ip_expr *magnitude(ip_lower *l, ip_expr *dx, ip_expr *dy)
 {
     ip_ir *ir = l->ir;
     size_t size = ip_dtype(l->in[0]->dtype)->size_bytes;
-    if (is_float(dx->dtype) || size > 2) {
+    if (ip_dtype_is_float(dx->dtype) || size > 2) {
         imgpar_dtype f = ip_float_for(l->in[0]->dtype);
         ip_expr *x = ip_x_cast(ir, f, dx), *y = ip_x_cast(ir, f, dy);
         return ip_x_unary(ir, IP_X_SQRT, ip_x_fma(ir, x, x, ip_x_binary(ir, IP_X_MUL, y, y)));

@@ -11,8 +11,6 @@
 #include <math.h>
 
 static ip_expr *op2(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, op, a, b); }
-static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
-
 /* The operation where nothing can overflow: in floats, or in an integer dtype that was chosen for it. */
 static ip_expr *plain(ip_lower *l, ip_expr *a, ip_expr *b)
 {
@@ -24,7 +22,7 @@ static ip_expr *plain(ip_lower *l, ip_expr *a, ip_expr *b)
     case IP_NAMED_MAX: return op2(l, IP_X_MAX, a, b);
     case IP_NAMED_ABSDIFF: break;
     }
-    if (is_float(a->dtype)) return ip_x_unary(l->ir, IP_X_ABS, op2(l, IP_X_SUB, a, b));
+    if (ip_dtype_is_float(a->dtype)) return ip_x_unary(l->ir, IP_X_ABS, op2(l, IP_X_SUB, a, b));
     return op2(l, IP_X_SUB, op2(l, IP_X_MAX, a, b), op2(l, IP_X_MIN, a, b));
 }
 
@@ -133,7 +131,7 @@ ip_stage *ip_stages_pair(ip_lower *l)
 {
     ip_expr *a = ip_lower_value(l, 0), *b = ip_lower_value(l, 1);
     imgpar_dtype dtype = l->node->type.dtype;
-    if (is_float(a->dtype) || is_float(b->dtype)) {
+    if (ip_dtype_is_float(a->dtype) || ip_dtype_is_float(b->dtype)) {
         imgpar_dtype f = ip_float_for_inputs(l->node);
         return ip_lower_map(l, plain(l, operand(l, 0, f), operand(l, 1, f)));
     }

@@ -17,8 +17,6 @@ static ip_expr *min(ip_lower *l, ip_expr *a, ip_expr *b) { return ip_x_binary(l-
 static ip_expr *max(ip_lower *l, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, IP_X_MAX, a, b); }
 static ip_expr *number(ip_lower *l, imgpar_dtype dtype, double v) { return ip_x_number(l->ir, dtype, v); }
 
-static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
-
 /* Input k as a float; a literal straight from double. */
 static ip_expr *float_in(ip_lower *l, int k, imgpar_dtype dtype)
 {
@@ -101,7 +99,7 @@ ip_stage *ip_stages_clamp(ip_lower *l)
  * dtype; true below them, false above and for NaN. */
 static ip_expr *above_lazy(ip_lower *l, ip_expr *x, ip_expr *t)
 {
-    if (!is_float(t->dtype)) t = ip_x_cast(l->ir, IMGPAR_F64, t);
+    if (!ip_dtype_is_float(t->dtype)) t = ip_x_cast(l->ir, IMGPAR_F64, t);
     const ip_dtype_facts *facts = ip_dtype(x->dtype);
     ip_expr *whole = ip_x_saturate(l->ir, x->dtype, ip_x_unary(l->ir, IP_X_FLOOR, t));
     ip_expr *below = ip_x_binary(l->ir, IP_X_LT, t, number(l, t->dtype, facts->minimum));
@@ -112,10 +110,10 @@ static ip_expr *above_lazy(ip_lower *l, ip_expr *x, ip_expr *t)
 static ip_expr *above(ip_lower *l, ip_expr *x)
 {
     const ip_param *t = ip_param_get(l->node, "t");
-    if (is_float(x->dtype)) return ip_x_binary(l->ir, IP_X_LT, ip_lower_number(l, "t", x->dtype), x);
+    if (ip_dtype_is_float(x->dtype)) return ip_x_binary(l->ir, IP_X_LT, ip_lower_number(l, "t", x->dtype), x);
     if (t->input >= 0) {
         imgpar_dtype dtype = l->in[t->input]->dtype;
-        bool exact = is_float(dtype) || ip_dtype(dtype)->size_bytes <= 2;
+        bool exact = ip_dtype_is_float(dtype) || ip_dtype(dtype)->size_bytes <= 2;
         return above_lazy(l, x, ip_lower_number(l, "t", dtype == IMGPAR_F64 || !exact ? IMGPAR_F64 : IMGPAR_F32));
     }
     if (t->number < ip_dtype(x->dtype)->minimum) return ip_x_int(l->ir, IMGPAR_BOOL, 1);
@@ -199,8 +197,8 @@ static ip_expr *overlaid(ip_lower *l, ip_expr *base, ip_expr *top, ip_expr *mask
     if (mask->dtype == IMGPAR_BOOL)
         return ip_x_select(l->ir, mask, ip_lower_convert(l, l->dtype, top), ip_lower_convert(l, l->dtype, base));
     const double full = full_of_mask(l);
-    bool integers = !is_float(base->dtype) && !is_float(top->dtype) && !is_float(mask->dtype) && fmod(full, 2) == 1 &&
-                    full <= 65535;
+    bool integers = !ip_dtype_is_float(base->dtype) && !ip_dtype_is_float(top->dtype) &&
+                    !ip_dtype_is_float(mask->dtype) && fmod(full, 2) == 1 && full <= 65535;
     if (!integers || ip_is_wide_integer(base->dtype) || ip_is_wide_integer(top->dtype) ||
         ip_is_wide_integer(mask->dtype))
         return overlay_floats(l, mask, full);
@@ -209,7 +207,7 @@ static ip_expr *overlaid(ip_lower *l, ip_expr *base, ip_expr *top, ip_expr *mask
     double most = fmax(fabs(mask->lo), fabs(mask->hi)),
            reach = outside ? (fabs(low) + fabs(high)) * (2 * most + full) + full : 0;
     imgpar_dtype w = integer_for(fmin(low * full, -reach), fmax(high * full + full, reach));
-    return is_float(w) ? overlay_floats(l, mask, full) : overlay_integers(l, w, base, top, mask, full);
+    return ip_dtype_is_float(w) ? overlay_floats(l, mask, full) : overlay_integers(l, w, base, top, mask, full);
 }
 
 /* The shares of base and top, times the mask's full. */
@@ -274,7 +272,7 @@ ip_stage *ip_stages_gray(ip_lower *l)
     if (channels < 3) return l->in[0];
     const gray_weights *g = &weights_of[(int)ip_param_number(l->node, "weights")];
     imgpar_dtype dtype = l->in[0]->dtype;
-    bool fixed = !is_float(dtype) && !ip_is_wide_integer(dtype);
+    bool fixed = !ip_dtype_is_float(dtype) && !ip_is_wide_integer(dtype);
     ip_expr *y = ip_lower_convert(l, dtype, fixed ? gray_integers(l, g) : gray_floats(l, g));
     if (channels == 4) {
         ip_expr *is_alpha = ip_x_binary(l->ir, IP_X_EQ, ip_lower_coord(l, 3), ip_lower_i32(l, 1));

@@ -10,8 +10,6 @@
 enum { MOST_WHITE = 65536 }; /* up to here ratios are those of whole numbers */
 
 static ip_expr *op2(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, op, a, b); }
-static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
-
 /* to / from in lowest terms; false where one of them is no whole number of up to MOST_WHITE. */
 static bool ratio_of(double from, double to, int64_t *p, int64_t *q)
 {
@@ -70,7 +68,7 @@ ip_stage *ip_stages_rescale(ip_lower *l)
     ip_expr *x = ip_lower_value(l, 0);
     int64_t p, q;
     if (!ratio_of(from, to, &p, &q)) return ip_lower_map(l, scaled_by(l, x, to / from));
-    bool integers = !is_float(x->dtype) && !is_float(dtype) && ip_dtype(x->dtype)->size_bytes <= 4;
+    bool integers = !ip_dtype_is_float(x->dtype) && !ip_dtype_is_float(dtype) && ip_dtype(x->dtype)->size_bytes <= 4;
     if (integers) return ip_lower_map(l, scaled_integers(l, x, p, q));
     if (is_of_depth(from) && is_of_depth(to)) return ip_lower_map(l, scaled_floats(l, x, (double)p, (double)q));
     return ip_lower_map(l, scaled_by(l, x, to / from));

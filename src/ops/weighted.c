@@ -9,8 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_float(imgpar_dtype dtype) { return ip_dtype(dtype)->is_float; }
-
 /* ---- the sum ------------------------------------------------------------------------- */
 
 typedef struct window {
@@ -38,7 +36,7 @@ static ip_expr *element(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
     return ip_x_cast(ir, p->dtype, stored_element(p, ty, tx));
 }
 
-static bool is_sum_of_whole(const ip_weighted *p) { return !is_float(p->dtype) && p->weights.are_arguments; }
+static bool is_sum_of_whole(const ip_weighted *p) { return !ip_dtype_is_float(p->dtype) && p->weights.are_arguments; }
 
 /*
  * Note [Pairs]
@@ -56,8 +54,8 @@ static bool in_pairs(const ip_weighted *p)
         lo = fmin(lo, p->cval->lo);
         hi = fmax(hi, p->cval->hi);
     }
-    return p->weights.symmetric && is_line && !is_float(p->l->node->inputs[0]->type.dtype) &&
-           (is_float(p->dtype) || p->weights.are_arguments) && fabs(lo) < 0x1p100 && fabs(hi) < 0x1p100;
+    return p->weights.symmetric && is_line && !ip_dtype_is_float(p->l->node->inputs[0]->type.dtype) &&
+           (ip_dtype_is_float(p->dtype) || p->weights.are_arguments) && fabs(lo) < 0x1p100 && fabs(hi) < 0x1p100;
 }
 
 /* The element under a tap plus the one under its mirror image. */
@@ -94,7 +92,7 @@ static int tap_count(const ip_weights *w) { return w->rows * w->cols; }
 /* The weights as a table of f32, f64 or i32. */
 static ip_stage *make_table(const ip_weighted *p)
 {
-    imgpar_dtype dtype = is_float(p->dtype) ? p->dtype : IMGPAR_I32;
+    imgpar_dtype dtype = ip_dtype_is_float(p->dtype) ? p->dtype : IMGPAR_I32;
     int n = tap_count(&p->weights);
     size_t size = ip_dtype(dtype)->size_bytes;
     char *data = ip_alloc_array((size_t)n, size);
@@ -122,14 +120,16 @@ static ip_stage *make_table(const ip_weighted *p)
 static ip_expr *argument(const ip_weighted *p, int k)
 {
     double w = p->weights.w[k];
-    return is_float(p->dtype) ? ip_lower_argument(p->l, p->dtype, w) : ip_x_param(p->l->ir, p->dtype, w, 0, INT16_MAX);
+    return ip_dtype_is_float(p->dtype) ? ip_lower_argument(p->l, p->dtype, w)
+                                       : ip_x_param(p->l->ir, p->dtype, w, 0, INT16_MAX);
 }
 
 /* The kernel argument or constant of tap k; that of its mirror image when they are known to be equal. */
 static ip_expr *weight(const ip_weighted *p, ip_expr **made, int k)
 {
     int mirror = tap_count(&p->weights) - 1 - k;
-    if (!is_float(p->dtype) && !p->weights.are_arguments) return ip_x_int(p->l->ir, p->dtype, (int64_t)p->weights.w[k]);
+    if (!ip_dtype_is_float(p->dtype) && !p->weights.are_arguments)
+        return ip_x_int(p->l->ir, p->dtype, (int64_t)p->weights.w[k]);
     if (p->weights.symmetric && mirror < k) return made[mirror];
     return made[k] = argument(p, k);
 }
@@ -138,8 +138,8 @@ static ip_expr *weight(const ip_weighted *p, ip_expr **made, int k)
 static ip_expr *plus_product(ip_ir *ir, ip_expr *sum, ip_expr *v, ip_expr *weight)
 {
     if (!sum) return ip_x_binary(ir, IP_X_MUL, v, weight);
-    return is_float(v->dtype) ? ip_x_fma(ir, weight, v, sum)
-                              : ip_x_binary(ir, IP_X_ADD, sum, ip_x_binary(ir, IP_X_MUL, v, weight));
+    return ip_dtype_is_float(v->dtype) ? ip_x_fma(ir, weight, v, sum)
+                                       : ip_x_binary(ir, IP_X_ADD, sum, ip_x_binary(ir, IP_X_MUL, v, weight));
 }
 
 static ip_expr *written_out(const ip_weighted *p)
@@ -210,7 +210,8 @@ static double chain(const ip_weighted *p, double value)
  * [Sliding windows]). */
 static bool is_plain_sum(const ip_weighted *p)
 {
-    bool is_plain = p->l->ir->keeps_windows && is_float(p->dtype) && tap_count(&p->weights) > IP_UNROLLED_INSIDE;
+    bool is_plain =
+        p->l->ir->keeps_windows && ip_dtype_is_float(p->dtype) && tap_count(&p->weights) > IP_UNROLLED_INSIDE;
     for (int k = 0; k < tap_count(&p->weights) && is_plain; k++)
         is_plain = p->weights.w[k] == 1;
     return is_plain;
@@ -226,7 +227,7 @@ ip_expr *ip_weighted_sum(const ip_weighted *p)
     if (tap_count(&p->weights) <= IP_UNROLLED_TAPS) return written_out(p);
     window w = { p, make_table(p) };
     if (!w.table) return ip_x_number(p->l->ir, p->dtype, 0);
-    if (is_float(p->dtype))
+    if (ip_dtype_is_float(p->dtype))
         return ip_x_window(p->l->ir, IP_FOLD_FMA, p->weights.rows, p->weights.cols, element, table_weight, &w);
     return ip_x_window(p->l->ir, IP_FOLD_SUM, p->weights.rows, p->weights.cols, table_product, NULL, &w);
 }
@@ -241,7 +242,7 @@ ip_expr *ip_weighted_cval(const ip_weighted *p)
 {
     if (!p->cval) return NULL;
     double sum = 0;
-    if (is_float(p->dtype)) {
+    if (ip_dtype_is_float(p->dtype)) {
         ip_outside outside = ip_lower_outside(p->l);
         outside.colour = chain(p, stored_as(p->stage->dtype, outside.colour));
         outside.alpha = chain(p, stored_as(p->stage->dtype, outside.alpha));
