@@ -4,7 +4,8 @@
  * order of reading. Each pixel waits for the one before it, so rows are computed side by side, in the lanes of vectors,
  * each some columns behind the one above it.
  *
- * Note [Rows side by side]: LANES rows are a strip. At a step row r of it is at column step - LAG r, so that what it
+ * Note [Rows side by side]
+ * LANES rows are a strip. At a step row r of it is at column step - LAG r, so that what it
  * needs of the rows above, up to REACH columns ahead, is there. The errors of a step stand side by side behind those of
  * the two rows before the strip, which are at columns of their own likewise: from its k-th element on an element of
  * `errors` holds, for each row, the error of the row 2 - k above. What has come to a pixel is added up in the order in
