@@ -168,44 +168,44 @@ struct __attribute__((packed, may_alias)) ip_word_ushort {
 #endif
 IP_OF_FOUR(uchar, 8)
 IP_OF_FOUR(ushort, 16)
-/* Pixels of 2 or 4 channels that all have one value, or all but the last (src/compile/emit_spread.c, Note [Spread
+/* Pixels of 2 or 4 channels that all have one value, or all but the last (src/compile/emit_broadcast.c, Note [Broadcast
  * rows]). Returns end; x where there are too few. */
-#define IP_SPREAD(T)                                                                                                  \
-    struct __attribute__((packed, may_alias)) ip_sixteen_##T {                                                        \
-        T##16 all;                                                                                                    \
-    };                                                                                                                \
-    static inline int ip_spread_2_##T(__global T *to, __global const T *from, int x, int end, int has_last, T last)   \
-    {                                                                                                                 \
-        if (end - x < 16) return x;                                                                                   \
-        for (int at = x; at < end; at += 16) {                                                                        \
-            const int i = min(at, end - 16);                                                                          \
-            const T##16 v = ((__global const struct ip_sixteen_##T *)(from + i))->all;                                \
-            T##16 a = v.s0011223344556677, b = v.s8899aabbccddeeff;                                                   \
-            if (has_last) a.s13579bdf = b.s13579bdf = (T##8)(last);                                                   \
-            ((__global struct ip_sixteen_##T *)(to + 2 * i))[0].all = a;                                              \
-            ((__global struct ip_sixteen_##T *)(to + 2 * i))[1].all = b;                                              \
-        }                                                                                                             \
-        return end;                                                                                                   \
-    }                                                                                                                 \
-    static inline int ip_spread_4_##T(__global T *to, __global const T *from, int x, int end, int has_last, T last)   \
-    {                                                                                                                 \
-        if (end - x < 16) return x;                                                                                   \
-        for (int at = x; at < end; at += 16) {                                                                        \
-            const int i = min(at, end - 16);                                                                          \
-            const T##16 v = ((__global const struct ip_sixteen_##T *)(from + i))->all;                                \
-            T##16 a = v.s0000111122223333, b = v.s4444555566667777, c = v.s88889999aaaabbbb, d = v.sccccddddeeeeffff; \
-            if (has_last) a.s37bf = b.s37bf = c.s37bf = d.s37bf = (T##4)(last);                                       \
-            ((__global struct ip_sixteen_##T *)(to + 4 * i))[0].all = a;                                              \
-            ((__global struct ip_sixteen_##T *)(to + 4 * i))[1].all = b;                                              \
-            ((__global struct ip_sixteen_##T *)(to + 4 * i))[2].all = c;                                              \
-            ((__global struct ip_sixteen_##T *)(to + 4 * i))[3].all = d;                                              \
-        }                                                                                                             \
-        return end;                                                                                                   \
+#define IP_BROADCAST(T)                                                                                                \
+    struct __attribute__((packed, may_alias)) ip_sixteen_##T {                                                         \
+        T##16 all;                                                                                                     \
+    };                                                                                                                 \
+    static inline int ip_broadcast_2_##T(__global T *to, __global const T *from, int x, int end, int has_last, T last) \
+    {                                                                                                                  \
+        if (end - x < 16) return x;                                                                                    \
+        for (int at = x; at < end; at += 16) {                                                                         \
+            const int i = min(at, end - 16);                                                                           \
+            const T##16 v = ((__global const struct ip_sixteen_##T *)(from + i))->all;                                 \
+            T##16 a = v.s0011223344556677, b = v.s8899aabbccddeeff;                                                    \
+            if (has_last) a.s13579bdf = b.s13579bdf = (T##8)(last);                                                    \
+            ((__global struct ip_sixteen_##T *)(to + 2 * i))[0].all = a;                                               \
+            ((__global struct ip_sixteen_##T *)(to + 2 * i))[1].all = b;                                               \
+        }                                                                                                              \
+        return end;                                                                                                    \
+    }                                                                                                                  \
+    static inline int ip_broadcast_4_##T(__global T *to, __global const T *from, int x, int end, int has_last, T last) \
+    {                                                                                                                  \
+        if (end - x < 16) return x;                                                                                    \
+        for (int at = x; at < end; at += 16) {                                                                         \
+            const int i = min(at, end - 16);                                                                           \
+            const T##16 v = ((__global const struct ip_sixteen_##T *)(from + i))->all;                                 \
+            T##16 a = v.s0000111122223333, b = v.s4444555566667777, c = v.s88889999aaaabbbb, d = v.sccccddddeeeeffff;  \
+            if (has_last) a.s37bf = b.s37bf = c.s37bf = d.s37bf = (T##4)(last);                                        \
+            ((__global struct ip_sixteen_##T *)(to + 4 * i))[0].all = a;                                               \
+            ((__global struct ip_sixteen_##T *)(to + 4 * i))[1].all = b;                                               \
+            ((__global struct ip_sixteen_##T *)(to + 4 * i))[2].all = c;                                               \
+            ((__global struct ip_sixteen_##T *)(to + 4 * i))[3].all = d;                                               \
+        }                                                                                                              \
+        return end;                                                                                                    \
     }
-IP_SPREAD(uchar)
-IP_SPREAD(ushort)
-IP_SPREAD(int)
-IP_SPREAD(float)
+IP_BROADCAST(uchar)
+IP_BROADCAST(ushort)
+IP_BROADCAST(int)
+IP_BROADCAST(float)
 struct __attribute__((packed, may_alias)) ip_eight {
     ulong bits;
 };
@@ -257,7 +257,7 @@ static inline bool ip_are_pairs(__global const int *columns)
 }
 
 /* n bytes, at least one, will be read soon; they need not be there. */
-static inline void ip_fetch(__global const uchar *from, int n)
+static inline void ip_prefetch(__global const uchar *from, int n)
 {
 #ifdef IP_STREAMS
     for (int i = 0; i < n; i += 64)
@@ -267,7 +267,7 @@ static inline void ip_fetch(__global const uchar *from, int n)
 }
 
 /* The same, into the second-level cache only. */
-static inline void ip_fetch_far(__global const uchar *from, int n)
+static inline void ip_prefetch_far(__global const uchar *from, int n)
 {
 #ifdef IP_STREAMS
     for (int i = 0; i < n; i += 64)
@@ -277,7 +277,7 @@ static inline void ip_fetch_far(__global const uchar *from, int n)
 }
 
 /* n bytes will be written soon. A processor reads their lines first. */
-static inline void ip_fetch_to(__global const uchar *to, int n)
+static inline void ip_prefetch_to(__global const uchar *to, int n)
 {
 #ifdef IP_STREAMS
     for (int i = 0; i < n; i += 64)
@@ -286,10 +286,10 @@ static inline void ip_fetch_to(__global const uchar *to, int n)
 }
 
 /*
- * Columns of four rows as rows (src/compile/emit_across.c): n elements of each from `column` on, backwards where back
- * is set, go to to[0], to[pitch] and so on, four elements a row. Four by four, since to load and store each by itself
- * takes twice as long; narrow ones as parts of a WORD, since compilers take vectors of them apart. EVEN: its parts 0
- * and 2. DONE: how many columns are done before.
+ * Columns of four rows as rows (src/compile/emit_transpose.c): n elements of each from `column` on, backwards where
+ * back is set, go to to[0], to[pitch] and so on, four elements a row. Four by four, since to load and store each by
+ * itself takes twice as long; narrow ones as parts of a WORD, since compilers take vectors of them apart. EVEN: its
+ * parts 0 and 2. DONE: how many columns are done before.
  */
 #define IP_TURN_ROWS(T)                                                                       \
     __global const ip_any_##T *a, __global const ip_any_##T *b, __global const ip_any_##T *c, \
@@ -414,9 +414,9 @@ static inline int ip_turn_words(IP_TURN_ROWS(uchar))
     return j;
 }
 /*
- * Every second, third or fourth of n pixels of three bytes (src/compile/emit_pick.c), several at a time where vectors
- * are shuffled quickly. Sixteen bytes are read and written at once, none of them behind the last pixel. Returns how
- * many are done.
+ * Every second, third or fourth of n pixels of three bytes (src/compile/emit_strided.c), several at a time where
+ * vectors are shuffled quickly. Sixteen bytes are read and written at once, none of them behind the last pixel. Returns
+ * how many are done.
  */
 #if defined(IP_STREAMS) && defined(__x86_64__)
 #define IP_TAKE(NAME, SPACE, BY, AT_ONCE, PLACES)                                     \
@@ -438,7 +438,7 @@ static inline int ip_turn_words(IP_TURN_ROWS(uchar))
     IP_TAKE(NAME, SPACE, 12, 2, s012cdeffffffffff)
 IP_TAKE_BY(ip_take, __private)
 IP_TAKE_BY(ip_take_row, __global)
-/* The pixel that a word begins with (src/compile/emit_pick.c, Note [Picks]). */
+/* The pixel that a word begins with (src/compile/emit_strided.c, Note [Strided loads]). */
 #define IP_WORD_OF(T)                                          \
     struct __attribute__((packed, may_alias)) ip_word_of_##T { \
         T bits;                                                \
@@ -452,17 +452,17 @@ IP_WORD_OF(ulong)
 #else
 #define IP_BEGINS_WITH(TO, WORD, BITS) ((TO)((BITS) >> (sizeof(WORD) - sizeof(TO)) * 8))
 #endif
-#define IP_PICK(TO, WORD)                                                                       \
-    static inline void ip_pick_##TO##_of_##WORD(__global uchar *to, __global const uchar *from) \
-    {                                                                                           \
-        const WORD bits = ((__global const struct ip_word_of_##WORD *)from)->bits;              \
-        ((__global struct ip_word_of_##TO *)to)->bits = IP_BEGINS_WITH(TO, WORD, bits);         \
+#define IP_STRIDED(TO, WORD)                                                                       \
+    static inline void ip_strided_##TO##_of_##WORD(__global uchar *to, __global const uchar *from) \
+    {                                                                                              \
+        const WORD bits = ((__global const struct ip_word_of_##WORD *)from)->bits;                 \
+        ((__global struct ip_word_of_##TO *)to)->bits = IP_BEGINS_WITH(TO, WORD, bits);            \
     }
-IP_PICK(uchar, ushort)
-IP_PICK(uchar, uint)
-IP_PICK(ushort, uint)
-IP_PICK(ushort, ulong)
-IP_PICK(uint, ulong)
+IP_STRIDED(uchar, ushort)
+IP_STRIDED(uchar, uint)
+IP_STRIDED(ushort, uint)
+IP_STRIDED(ushort, ulong)
+IP_STRIDED(uint, ulong)
 /* A word of as many equal pixels as it holds (src/compile/emit_repeat.c): bits times 1, 257 ... */
 #define IP_REPEAT(FROM, WORD)                                                                         \
     static inline void ip_repeat_##FROM##_as_##WORD(__global uchar *to, __global const uchar *from)   \
@@ -575,15 +575,15 @@ static inline void ip_turn_uint(IP_TURN_ROWS(uint))
 }
 
 /*
- * n bytes are about to be read. Fetches as many that come later; how (run/division.c): 1, a page behind them, which
+ * n bytes are about to be read. Prefetches as many that come later; how (run/division.c): 1, a page behind them, which
  * will be read after them; 2, of the 32 KiB that come next a line of each page in turn into the second-level cache,
  * since memory serves eight pages at once a third faster than one, and the next n into the first-level one; 3, in the
- * row that is read next, `row` bytes from here; 4, nothing: the kernel's last stage does that (ip_fetch_far()).
+ * row that is read next, `row` bytes from here; 4, nothing: the kernel's last stage does that (ip_prefetch_far()).
  */
-IP_APART void ip_fetch_next(__global const uchar *from, int n, int how, long row)
+IP_APART void ip_prefetch_next(__global const uchar *from, int n, int how, long row)
 {
     if (how == 4) return;
-    ip_fetch(from + (how == 1 ? 4096 : how == 2 ? n : row), n);
+    ip_prefetch(from + (how == 1 ? 4096 : how == 2 ? n : row), n);
     if (how != 2) return;
 #ifdef IP_STREAMS
     const ulong end = ((ulong)from + n) / 512;
@@ -603,10 +603,10 @@ static inline void ip_stream_end(void)
 
 /*
  * The sum of n bytes, at most 2^24. Bytes of even and of odd places are added apart, four sums of 16 bits to a word and
- * 32 bytes to a sum at most. (Widening each byte to 32 bits costs a processor two and a half times as much.) fetches:
- * 0, or how ip_fetch_next() fetches; 3 as 1.
+ * 32 bytes to a sum at most. (Widening each byte to 32 bits costs a processor two and a half times as much.)
+ * prefetches: 0, or how ip_prefetch_next() prefetches; 3 as 1.
  */
-static inline uint ip_sum_bytes(__global const uchar *from, int n, int fetches)
+static inline uint ip_sum_bytes(__global const uchar *from, int n, int prefetches)
 {
     const ulong evens = 0x00ff00ff00ff00ffUL, pairs = 0x0000ffff0000ffffUL;
     const int head = min((int)(-(ulong)from & 7), n), groups = (n - head) / 64;
@@ -614,7 +614,8 @@ static inline uint ip_sum_bytes(__global const uchar *from, int n, int fetches)
     ulong8 total = 0;
     for (int g = 0; g < groups; g += 32) {
         const int end = min(g + 32, groups);
-        if (fetches) ip_fetch_next((__global const uchar *)(words + g * 8), (end - g) * 64, fetches == 2 ? 2 : 1, 0);
+        if (prefetches) ip_prefetch_next((__global const uchar *)(words + g * 8), (end - g) * 64,
+                                         prefetches == 2 ? 2 : 1, 0);
         ulong8 even = 0, odd = 0;
         for (int i = g; i < end; i += 1) {
             const ulong8 v = vload8(i, words);

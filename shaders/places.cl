@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Pixels at computed places: src/compile/emit_places.c, Note [Places fetched]. */
+/* Pixels at computed places: src/compile/emit_places.c, Note [Places prefetched]. */
 
 /*
  * Prefetches what the pixels a few rows below will be made of, where these are made of rows[k], columns[k], all below
  * n, of the source `from` with `pitch` bytes from row to row. How places move along the pixels, turned by a right
  * angle, is taken for how they move down.
  */
-static inline void ip_fetch_places(__global const uchar *from, const int *rows, const int *columns, int n, long pitch,
-                                   int pixel)
+static inline void ip_prefetch_places(__global const uchar *from, const int *rows, const int *columns, int n,
+                                      long pitch, int pixel)
 {
 #ifdef IP_STREAMS
     enum { ROWS = 5, BYTES = 16, MOST = 8 };

@@ -203,7 +203,7 @@ CLAIM(a_level_of_a_pyramid_ends_a_kernel_with_a_reason,
       { "a = cast(resize($1, width=320, height=240), u8)\n"
         "fn down(a) = slice(convsep(a, [1 2 1], [1 2 1], scale=16), step=[2 2])\nd = down(a)\n"
         "fn up(a, n) = make(320, 240, at(a, y / n, x / n, filter=linear))\nup(d, 2) + up(down(d), 4)",
-        3, "its reader's rows are made at a pace of their own" })
+        3, "its reader's rows are made at a rate of their own" })
 CLAIM(another_size_ends_a_kernel_with_a_reason,
       { "resize(boxblur($1, size=5), width=30, height=20, filter=nearest)", 2, "its reader has another size" })
 

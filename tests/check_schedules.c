@@ -187,7 +187,7 @@ static const shape shapes[] = {
       "at($1, y + at(g, y * 2 - 15.5, x * 2 - 17.25) / 9000, x * 1.01 + 0.5)",
       IMGPAR_U16, 3, 301, 67, 0 },
     /* positions that follow from the row and from the column: passes, in floats and in lanes, beyond the edges, of what
-     * is made at its reader's pace */
+     * is made at its reader's rate */
     { "make(122, 74, at($1, y / 2, x / 2, filter=linear), channels=3)", IMGPAR_U8, 3, 61, 37, 0 },
     { "a = $1\nb = select(c < 3, $2 * slice($2, 3, 4, axis=2), $2)\n"
       "b + (1 - slice(b, 3, 4, axis=2)) * at(a, y / 2, x / 2, filter=linear)",
@@ -253,7 +253,7 @@ static const shape shapes[] = {
     { "crop(gray($2), 0, 0, 35, 70) - resize($1, 35, 70)", IMGPAR_F32, 3, 70, 140, 0 },
     { "resize($1, 9, 70)", IMGPAR_F32, 4, 300, 75, 0 },
     { "invert(resize(boxblur($1, 3), 23, 80))", IMGPAR_U8, 3, 61, 80, 0 },
-    /* rows made at the pace of those that read them, several strips of them */
+    /* rows made at the rate of those that read them, several strips of them */
     { "resize($1, 70, 700)", IMGPAR_U8, 3, 61, 37, 0 },
     { "resize($1, 61, 700)", IMGPAR_F32, 4, 61, 37, 0 },
     { "resize(invert($1), 70, 150)", IMGPAR_U16, 3, 61, 37, 0 },
@@ -799,7 +799,7 @@ START_TEST(an_image_larger_than_the_device_is_made_in_strips)
 }
 END_TEST
 
-/* Parts of a result need of rows that are made at another pace those that their own rows are made of. */
+/* Parts of a result need of rows that are made at another rate those that their own rows are made of. */
 START_TEST(a_memory_limit_changes_no_resize)
 {
     static const char *const texts[] = { "resize(invert(crop(median($1, 3), 0, 100, 200, 150)), 200, 400)",

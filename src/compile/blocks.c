@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Which rows are made in blocks and stream, and what of inputs is fetched for them: emit_stream.c, Note [Streaming]. */
+/* Which rows are made in blocks and stream, and what of inputs is prefetched for them: emit_stream.c, Note [Streaming].
+ * */
 #include "base/dtype.h"
 #include "base/integers.h"
 #include "compile/segments.h"
 
-enum { BLOCK_BYTES = 1024, LEAST_COLUMNS = 64, FEWEST_PIECES = 8, MOST_FETCHED_STEP = 2 };
+enum { BLOCK_BYTES = 1024, LEAST_COLUMNS = 64, FEWEST_PIECES = 8, MOST_PREFETCHED_STEP = 2 };
 
 int ip_pixel_bytes(const ip_stage *s)
 {
@@ -58,8 +59,9 @@ static bool note_read(ip_expr *x, void *user)
     bool is_input =
         s->kind != IP_STAGE_TABLE && !(placed && ip_placed_is_kept(placed)) && !ip_kernel_texture(r->site->kernel, s);
     bool is_piece = is_of_a_piece(x->arg[2]),
-         is_beside = is_at_steps(ir, x->arg[2], 2, &columns, &column) &&
-                     (columns == 1 || (columns <= MOST_FETCHED_STEP && columns * ip_pixel_bytes(s) <= IP_LINE_BYTES));
+         is_beside =
+             is_at_steps(ir, x->arg[2], 2, &columns, &column) &&
+             (columns == 1 || (columns <= MOST_PREFETCHED_STEP && columns * ip_pixel_bytes(s) <= IP_LINE_BYTES));
     if (!is_input || !ip_x_is_uniform(x->arg[0]) || !is_at_steps(ir, x->arg[1], 1, &step, &row) ||
         (!is_piece && !is_beside))
         return true;
@@ -109,12 +111,12 @@ static void choose_block(const ip_site *site, ip_kernel *kernel, ip_placed *p)
     const ip_reads r = ip_reads_of(site, body);
     bool is_idle = (r.n == 0 && !p->is_streamed) || p->stage->dims[3] == 0;
     if (is_idle || p->n_running > 0 || p->mask || ip_x_has_window(site->ir, body)) return;
-    int made = ip_pixel_bytes(p->stage), fetched = 0;
+    int made = ip_pixel_bytes(p->stage), prefetched = 0;
     for (int k = 0; k < r.n; k++) {
-        fetched += ip_pixel_bytes(r.of[k].load->source) * ip_times_read(&r, k);
+        prefetched += ip_pixel_bytes(r.of[k].load->source) * ip_times_read(&r, k);
         kernel->reads_in_pieces |= ip_times_read(&r, k) > 1;
     }
-    p->block_columns = ip_block_columns(ip_max_int(fetched, made));
+    p->block_columns = ip_block_columns(ip_max_int(prefetched, made));
 }
 
 /* Pixels that the end of a line may hold. */
@@ -142,7 +144,7 @@ static void find_rows_ahead(const ip_site *site, ip_kernel *kernel)
     for (int i = 0; i < kernel->n_placed; i++) {
         const ip_placed *p = &kernel->placed[i];
         const ip_stage *s = p->stage;
-        if (p->pace >= 0 || p->at_once || s->kind != IP_STAGE_MAP || s->dims[2] != last->stage->dims[2]) continue;
+        if (p->rate_of >= 0 || p->at_once || s->kind != IP_STAGE_MAP || s->dims[2] != last->stage->dims[2]) continue;
         const ip_site there = { site->ir, kernel, site->options, s->dims, (int)s->dims[3], false };
         const ip_reads r = ip_reads_of(&there, s->body);
         for (int k = 0; k < r.n; k++)
@@ -156,7 +158,7 @@ static void find_rows_ahead(const ip_site *site, ip_kernel *kernel)
 
 void ip_choose_blocks(const ip_site *site, ip_kernel *kernel)
 {
-    bool has_panels = kernel->reads_across && !kernel->whole_rows;
+    bool has_panels = kernel->is_transpose && !kernel->whole_rows;
     kernel->n_ahead = 0;
     for (int k = 0; k < kernel->n_placed && site->options->streams; k++) {
         ip_placed *p = &kernel->placed[k];
@@ -182,8 +184,8 @@ static void add_rows(ip_kernel *kernel, const ip_placed *p)
     ip_scratch rows = {
         .stage = s, .rows = 1, .channels = s->dims[3], .element_bytes = (int)ip_dtype(s->dtype)->size_bytes
     };
-    if (p->place == IP_PLACE_RING) {
-        rows.is_ring = true;
+    if (p->place == IP_PLACE_LINE_BUFFER) {
+        rows.is_line_buffer = true;
         rows.rows = p->rows;
         rows.beside = (int64_t)kernel->columns_beyond + p->left + p->right;
         rows.most = s->dims[2];

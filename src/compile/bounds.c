@@ -62,7 +62,7 @@ ip_region ip_bounds_region(const ip_bounds *b, const ip_kernel *k)
 static bool wraps_kept_rows(const ip_kernel *k)
 {
     for (int i = 0; i < k->n_placed; i++)
-        if (k->placed[i].place == IP_PLACE_RING && k->placed[i].pad > 0 &&
+        if (k->placed[i].place == IP_PLACE_LINE_BUFFER && k->placed[i].pad > 0 &&
             k->placed[i].pad_border == IMGPAR_BORDER_WRAP)
             return true;
     return false;

@@ -11,7 +11,8 @@
  * pass, at every column; columns are picked from rows that the kernel keeps (emit_lanes.c, Note [Even steps]).
  *
  * Not where a row is made quickly of those before: sums that run down the columns (place_running.c), and stages that
- * read several rows of a computed one, which a ring keeps. They would be computed anew, or written and read back.
+ * read several rows of a computed one, which a line buffer keeps. They would be computed anew, or written and read
+ * back.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"

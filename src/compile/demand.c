@@ -37,19 +37,20 @@ static void include(demand *d, ip_region r)
                       ip_max(n->y1, r.y1), ip_min(n->x0, r.x0), ip_max(n->x1, r.x1) };
 }
 
-/* The rows that the kernel makes of what follows the pace of a stage (place_paced.c, Note [Paces]). */
-static ip_span paced_rows(const demand *d)
+/* The rows that the kernel makes of what follows the rate of a stage (place_rates.c, Note [Producer row rates]). */
+static ip_span rows_at_rate(const demand *d)
 {
-    const ip_placed *p = d->reader, *pace = &d->kernel->placed[p->pace], *sets = &d->kernel->placed[pace->last_reader];
+    const ip_placed *p = d->reader, *rated = &d->kernel->placed[p->rate_of],
+                    *sets = &d->kernel->placed[rated->last_reader];
     const int64_t *dims = sets->stage->dims;
     ip_box box = { { { 0, dims[0] - 1 },
                      { ip_max(d->region->y0 + sets->first, 0), ip_min(d->region->y1 + sets->lead, dims[1]) - 1 },
                      { 0, dims[2] - 1 },
                      { 0, dims[3] - 1 } } };
     ip_span row, all = { 0, p->stage->dims[1] - 1 };
-    if (box.axis[1].hi < box.axis[1].lo || !ip_index_span(pace->paced.row, &box, &row)) return all;
-    return (ip_span){ ip_max(row.lo + pace->paced.lo + p->first, all.lo),
-                      ip_min(row.hi + pace->paced.hi + p->lead, all.hi) };
+    if (box.axis[1].hi < box.axis[1].lo || !ip_index_span(rated->rate.row, &box, &row)) return all;
+    return (ip_span){ ip_max(row.lo + rated->rate.lo + p->first, all.lo),
+                      ip_min(row.hi + rated->rate.hi + p->lead, all.hi) };
 }
 
 /* Along one axis, where rows are made `at_once` the group that holds them. */
@@ -69,15 +70,15 @@ static ip_box read_by(const demand *d, const int64_t domain[4])
     ip_box box = {
         { { r->z0, r->z1 - 1 }, { r->y0, r->y1 - 1 }, { r->x0, r->x1 - 1 }, { 0, ip_max(domain[3], 1) - 1 } }
     };
-    bool goes_beyond = p && p->is_copy && p->pad_border == IMGPAR_BORDER_WRAP;
+    bool pad_is_computed = p && p->is_copy && p->pad_border == IMGPAR_BORDER_WRAP;
     if (p) {
         int running = p->n_running > 0; /* the element that leaves: Note [Running sums] in place_running.c */
-        box.axis[1] = p->pace >= 0 ? paced_rows(d) : (ip_span){ r->y0 + p->first - running, r->y1 - 1 + p->lead };
+        box.axis[1] = p->rate_of >= 0 ? rows_at_rate(d) : (ip_span){ r->y0 + p->first - running, r->y1 - 1 + p->lead };
         box.axis[2] = (ip_span){ r->x0 - p->left - running, r->x1 - 1 + p->right };
         box.axis[p->is_deep ? 0 : 1] = in_groups(box.axis[p->is_deep ? 0 : 1], p->at_once);
     }
     if (d->kernel->whole_rows) box.axis[2] = (ip_span){ 0, domain[2] - 1 };
-    for (int k = 0; k < 3 && !goes_beyond; k++)
+    for (int k = 0; k < 3 && !pad_is_computed; k++)
         box.axis[k] = (ip_span){ ip_clamp(box.axis[k].lo, 0, ip_max(domain[k] - 1, 0)),
                                  ip_clamp(box.axis[k].hi, 0, ip_max(domain[k] - 1, 0)) };
     return box;
@@ -105,8 +106,8 @@ static void note_load(ip_expr *load, void *user)
     const int64_t *dims = d->input->dims, *domain = d->reader ? ip_stage_domain(d->reader->stage) : d->kernel->domain;
     ip_reach reach = ip_load_reach(load, domain);
     bool turns = load->border == IMGPAR_BORDER_WRAP && (reach.y_lo | reach.y_hi | reach.x_lo | reach.x_hi) != 0;
-    bool is_other_domain =
-        d->reader && (d->reader->pace >= 0 || domain[1] != d->kernel->domain[1] || domain[2] != d->kernel->domain[2]);
+    bool is_other_domain = d->reader && (d->reader->rate_of >= 0 || domain[1] != d->kernel->domain[1] ||
+                                         domain[2] != d->kernel->domain[2]);
     bool wraps = d->reader && d->reader->is_copy && d->reader->pad_border == IMGPAR_BORDER_WRAP;
     if (!reach.is_local || turns || wraps || is_other_domain) {
         note_map(d, load, domain);

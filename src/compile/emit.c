@@ -14,13 +14,13 @@
 
 bool ip_emit_is_endless(const ip_placed *placed) { return placed->is_copy && placed->pad_border == IMGPAR_BORDER_WRAP; }
 
-int ip_emit_ring_bias(const ip_placed *placed)
+int ip_emit_line_buffer_bias(const ip_placed *placed)
 {
     int below = placed->first < 0 ? -placed->first : 0;
     return (below + placed->rows - 1) / placed->rows * placed->rows;
 }
 
-const char *ip_emit_ring(ip_emit *e, const ip_stage *stage)
+const char *ip_emit_storage(ip_emit *e, const ip_stage *stage)
 {
     const ip_placed *p = ip_kernel_placed(e->kernel, stage);
     return ip_text(e->ir, "g%d", p ? (int)(p - e->kernel->placed) : -1);
@@ -83,11 +83,11 @@ static const char *slot_name(ip_emit *e, int at)
     case IP_SLOT_PITCH: return ip_text(e->ir, "pitch_%s", ip_emit_buffer(e, s->stage));
     case IP_SLOT_PLANE: return ip_text(e->ir, "plane_%s", ip_emit_buffer(e, s->stage));
     case IP_SLOT_PLANES: return ip_text(e->ir, "planes_%s", ip_emit_buffer(e, s->stage));
-    case IP_SLOT_RING_OFFSET: return ip_text(e->ir, "at_%s", ip_emit_ring(e, s->stage));
+    case IP_SLOT_LINE_BUFFER_OFFSET: return ip_text(e->ir, "at_%s", ip_emit_storage(e, s->stage));
     case IP_SLOT_STREAMS: return "streams";
-    case IP_SLOT_FETCHES: return "fetches";
-    case IP_SLOT_SUMS: return ip_text(e->ir, "sums%d_%s", s->index, ip_emit_ring(e, s->stage));
-    case IP_SLOT_RING_PITCH: return ip_text(e->ir, "pitch_%s", ip_emit_ring(e, s->stage));
+    case IP_SLOT_PREFETCHES: return "prefetches";
+    case IP_SLOT_SUMS: return ip_text(e->ir, "sums%d_%s", s->index, ip_emit_storage(e, s->stage));
+    case IP_SLOT_LINE_BUFFER_PITCH: return ip_text(e->ir, "pitch_%s", ip_emit_storage(e, s->stage));
     case IP_SLOT_SCRATCH_EACH: return "scratch_each";
     case IP_SLOT_SCRATCH_START: return "scratch_start";
     case IP_SLOT_PARTIAL: return ip_text(e->ir, "partials_%s", ip_emit_buffer(e, s->stage));

@@ -120,9 +120,9 @@ const char *ip_emit_row_pointer(ip_emit *e, const ip_expr *load);
 void ip_emit_row_pointers(ip_emit *e, ip_expr *root);
 /* The element that load reads (emit_memory.c). */
 const char *ip_emit_load(ip_emit *e, const ip_expr *load);
-/* Checked mode (emit_check.c): index into memory of the stage at pointer, which is `where` its ring, its tile or (else)
- * its buffer is, and a value to be stored at index of its row, as they are to be written in the text. As they are where
- * checks are off. */
+/* Checked mode (emit_check.c): index into memory of the stage at pointer, which is `where` its line buffer, its tile or
+ * (else) its buffer is, and a value to be stored at index of its row, as they are to be written in the text. As they
+ * are where checks are off. */
 const char *ip_emit_checked_index(ip_emit *e, const ip_stage *stage, ip_place where, bool is_written,
                                   const char *pointer, const char *index);
 const char *ip_emit_checked_value(ip_emit *e, const ip_stage *stage, const char *index, const char *value);
@@ -156,8 +156,8 @@ const char *ip_emit_dim(ip_emit *e, const ip_stage *stage, int dim);
 const char *ip_emit_buffer(ip_emit *e, const ip_stage *stage);
 /* The work-item's number along a dimension: emit.c, Note [Kernels that call]. */
 const char *ip_emit_global_id(ip_emit *e, int dim);
-/* "g3": the ring or tile of a stage, by its place in the kernel. */
-const char *ip_emit_ring(ip_emit *e, const ip_stage *stage);
+/* "g3": the line buffer or tile of a stage, by its place in the kernel. */
+const char *ip_emit_storage(ip_emit *e, const ip_stage *stage);
 /* Declares the samplers that loads from images use: emit_memory.c, Note [Samplers]. */
 void ip_emit_samplers(ip_emit *e);
 /* Row of the domain that a stage's tile starts with, and the flat index x * channels + c that its rows start with. */
@@ -166,8 +166,8 @@ const char *ip_emit_tile_left(ip_emit *e, const ip_stage *stage);
 const char *ip_cl_type(imgpar_dtype dtype); /* of values: bool is uchar */
 /* A copy of a source's rows read with a wrapping border: its rows are those of the endless pattern. */
 bool ip_emit_is_endless(const ip_placed *placed);
-/* A multiple of its ring's rows that makes every row number of an endless copy positive. */
-int ip_emit_ring_bias(const ip_placed *placed);
+/* A multiple of its line buffer's rows that makes every row number of an endless copy positive. */
+int ip_emit_line_buffer_bias(const ip_placed *placed);
 
 /* Splits columns: from *low to *high all that lie so far beside an element's own, left and right, are inside. */
 void ip_emit_split_row(ip_emit *e, const ip_columns *columns, const int beside[2], const char **low, const char **high);
@@ -200,9 +200,9 @@ void ip_emit_row(ip_emit *e, const ip_placed *placed, const ip_segment *segment,
 void ip_emit_stage(ip_emit *e, const ip_placed *placed, const char *y, const char *ya);
 const char *ip_emit_lowest_row(ip_emit *e, const ip_placed *placed, const char *ya);
 
-/* Rows at the pace that the stage at that place in the kernel goes at (emit_paced.c), and what is known of all of
+/* Rows at the rate that the stage at that place in the kernel goes at (emit_rates.c), and what is known of all of
  * them. */
-void ip_emit_pace(ip_emit *e, int pace);
+void ip_emit_rate(ip_emit *e, int rate);
 void ip_emit_declare_paces(ip_emit *e);
 
 /* Values of n expressions for each pixel of a block, which begins at p, as arrays. */
@@ -224,7 +224,7 @@ typedef struct ip_taking {
 } ip_taking;
 /* The type of a word of 1, 2, 4 or 8 bytes. */
 const char *ip_emit_word_of(int64_t bytes);
-/* Takes pixels of three or four channels (emit_pick.c); n is above 0. */
+/* Takes pixels of three or four channels (emit_strided.c); n is above 0. */
 void ip_emit_take(ip_emit *e, const ip_taking *taking);
 
 /* A row by the loop that needs nothing of a body, flat where it can be (emit_row.c). */
@@ -237,8 +237,8 @@ const char *ip_emit_addend(ip_emit *e, ip_expr *x); /* start or offset of a line
 
 /* A copy whose rows are columns of its source: makes the rows from `row` on that are made together. first: of the
  * strip. */
-void ip_emit_across(ip_emit *e, const ip_placed *placed, const char *xa, const char *xb, const char *row,
-                    const char *first);
+void ip_emit_transposed_rows(ip_emit *e, const ip_placed *placed, const char *xa, const char *xb, const char *row,
+                             const char *first);
 
 /* Rows that come from memory and go back to it: emit_stream.c, Note [Streaming]. */
 void ip_emit_declare_lines(ip_emit *e); /* the memory that blocks of results are made in */
@@ -260,15 +260,15 @@ void ip_emit_stream(ip_emit *e, const ip_stage *stage, const char *stored, const
                     const char *from, const char *to, const char *row);
 void ip_emit_stream_end(ip_emit *e);     /* of the kernel */
 const char *ip_emit_streams(ip_emit *e); /* whether results of this launch stream */
-/* How what body reads from memory is fetched: the last argument of ip_sum_bytes() (text). */
-const char *ip_emit_fetches(ip_emit *e, ip_expr *body);
-/* Columns from..to are about to be read: fetches what lies ahead of them, if inputs are large. */
-void ip_emit_fetch(ip_emit *e, ip_expr *body, const char *from, const char *to);
+/* How what body reads from memory is prefetched: the last argument of ip_sum_bytes() (text). */
+const char *ip_emit_prefetches(ip_emit *e, ip_expr *body);
+/* Columns from..to are about to be read: prefetches what lies ahead of them, if inputs are large. */
+void ip_emit_prefetch(ip_emit *e, ip_expr *body, const char *from, const char *to);
 /* Enters a loop over blocks of columns *from..*to, which become the block's, and begins each with that. False, and no
  * loop: body reads no inputs. */
-bool ip_emit_enter_fetched(ip_emit *e, ip_expr *body, const char **from, const char **to);
-/* Fetches n pixels at column `at` of each of these rows, at once. */
-void ip_emit_fetch_at(ip_emit *e, ip_expr *body, const char *at, const char *n);
+bool ip_emit_enter_prefetched(ip_emit *e, ip_expr *body, const char **from, const char **to);
+/* Prefetches n pixels at column `at` of each of these rows, at once. */
+void ip_emit_prefetch_at(ip_emit *e, ip_expr *body, const char *at, const char *n);
 
 /* Schedules: fill e->top. */
 void ip_emit_rows(ip_emit *e);

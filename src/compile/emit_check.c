@@ -42,7 +42,7 @@ typedef struct extent {
 static extent extent_of(ip_emit *e, const ip_stage *s, ip_place where)
 {
     int size = (int)ip_dtype(s->dtype)->size_bytes;
-    if (where == IP_PLACE_RING) /* anywhere in what the work-item has */
+    if (where == IP_PLACE_LINE_BUFFER) /* anywhere in what the work-item has */
         return (extent){ "__global", "mine",
                          ip_text(e->ir, "(long)%s * %d", ip_emit_slot(e, IP_SLOT_SCRATCH_EACH), 64 / size) };
     if (where == IP_PLACE_TILE) /* or the work-group */

@@ -223,7 +223,7 @@ static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const c
     blocks->d = ip_text(e->ir, "%d", pixels);
     ip_mark mark = ip_emit_enter(e, blocks);
     ip_emit_let_int(e, "end", ip_text(e->ir, "min(q + %d, %s)", pixels, xb));
-    ip_emit_fetch(e, s->body, "q", "end");
+    ip_emit_prefetch(e, s->body, "q", "end");
     if (is_row_of_bytes(e, bin)) {
         ip_emit_let(e, "__global const uchar *", "bin",
                     ip_text(e->ir, "%s + (long)q * %d", ip_emit_row_pointer(e, bin), e->channels));
@@ -335,7 +335,7 @@ static void least_of_row(ip_emit *e, const ip_stage *s, const char *xa, const ch
     ip_emit_let_int(e, "end", ip_text(e->ir, "min(q + %s, %s)", blocks->d, xb));
     declare_least(e, s, "q");
     ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "least < %s", total)));
-    ip_emit_fetch(e, s->body, "q", "end");
+    ip_emit_prefetch(e, s->body, "q", "end");
     test_columns(e, s->body->arg[0], &c);
     ip_emit_enter(e, ip_emit_if(e, "any"));
     fold_columns(e, s, s->body, &c, total);
@@ -347,9 +347,9 @@ static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char
     const char *total = ip_fold_named(e, "total", s), *target = total, *from = xa, *to = xb;
     ip_expr *body = s->body, *small = small_addend(e->kernel, s);
     if (small && (flat || e->channels == 1) && is_row_of_bytes(e, small)) {
-        line(e,
-             ip_text(e->ir, "%s += ip_sum_bytes(%s + (long)%s * %d, (%s - %s) * %d, %s)", total,
-                     ip_emit_row_pointer(e, small), xa, e->channels, xb, xa, e->channels, ip_emit_fetches(e, small)));
+        line(e, ip_text(e->ir, "%s += ip_sum_bytes(%s + (long)%s * %d, (%s - %s) * %d, %s)", total,
+                        ip_emit_row_pointer(e, small), xa, e->channels, xb, xa, e->channels,
+                        ip_emit_prefetches(e, small)));
         return;
     }
     if (small) {
@@ -365,7 +365,7 @@ static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char
         blocks->parallel = IP_FEW;
         ip_emit_enter(e, blocks);
         ip_emit_let_int(e, "end", ip_text(e->ir, "min(q + %d, %s)", pixels, xb));
-        ip_emit_fetch(e, s->body, "q", "end");
+        ip_emit_prefetch(e, s->body, "q", "end");
         from = "q";
         to = "end";
     }
@@ -386,8 +386,8 @@ static void lanes_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
     ip_mark in_block = ip_emit_enter(e, blocks);
     ip_emit_let_int(e, "i1", ip_text(e->ir, "min(i0 + %d, %s)", BLOCK, to));
     ip_emit_var(e, type, ip_text(e->ir, "lane[%d]", LANES), NULL);
-    ip_emit_fetch(e, s->body, ip_text(e->ir, flat ? "(i0 / %d)" : "i0", e->channels),
-                  ip_text(e->ir, flat ? "(i1 / %d)" : "i1", e->channels));
+    ip_emit_prefetch(e, s->body, ip_text(e->ir, flat ? "(i0 / %d)" : "i0", e->channels),
+                     ip_text(e->ir, flat ? "(i1 / %d)" : "i1", e->channels));
     ip_stmt *init = ip_emit_for(e, "t", "0", ip_text(e->ir, "%d", LANES));
     ip_s_add(e->ir, init, IP_S_STORE, "lane[t]", ip_fold_neutral(e, s), NULL);
     ip_emit_let_int(e, "whole", ip_text(e->ir, "i1 - (i1 - i0) %% %d", step));

@@ -42,7 +42,7 @@ static const char *lane(ip_emit *e, const ip_expr *x, const char *value)
     return x->dtype == IMGPAR_BOOL ? ip_text(e->ir, "-(int)(%s)", value) : value;
 }
 
-static const char *spread(ip_emit *e, const ip_expr *x, const char *value)
+static const char *broadcast(ip_emit *e, const ip_expr *x, const char *value)
 {
     return ip_text(e->ir, "(%s)(%s)", lanes_type(e, x), lane(e, x, value));
 }
@@ -81,7 +81,7 @@ static void window_of_each(ip_emit *e, const ip_expr *x, const char *const *pixe
 {
     for (int u = 0; u < n; u++) {
         sums[u] = ip_text(e->ir, "w%d", e->n_values++);
-        ip_emit_var(e, lanes_type(e, x), sums[u], spread(e, x, ip_emit_window_start(e, x)));
+        ip_emit_var(e, lanes_type(e, x), sums[u], broadcast(e, x, ip_emit_window_start(e, x)));
     }
     ip_stmt *rows = ip_emit_for(e, "j", "0", ip_text(e->ir, "%d", x->taps_y));
     ip_stmt *columns = ip_s_add(e->ir, rows, IP_S_FOR, "k", "0", ip_text(e->ir, "%d", x->taps_x));
@@ -146,7 +146,7 @@ static pixel_room room_of(ip_emit *e, const ip_expr *load)
 {
     const ip_placed *placed = ip_kernel_placed(e->kernel, load->source);
     beside_check c = { .load = load };
-    if (!e->lanes || e->channels == IP_LANES || (placed && placed->place == IP_PLACE_RING)) return ROOM_BEHIND;
+    if (!e->lanes || e->channels == IP_LANES || (placed && placed->place == IP_PLACE_LINE_BUFFER)) return ROOM_BEHIND;
     ip_x_walk(e->ir, e->lanes, look_beside, &c);
     return c.is_behind ? ROOM_BEHIND : c.is_before ? ROOM_BEFORE : NO_ROOM;
 }
@@ -208,8 +208,8 @@ static const char *pairs_text(ip_emit *e, const ip_expr *load)
 /* What four pixels from x on read: a number of a list each, their own elements, or one of these for all channels. */
 static const char *pixels_text(ip_emit *e, const ip_expr *load)
 {
-    static const char *const spread_lanes[IP_LANES] = { "s000044448888cccc", "s111155559999dddd", "s22226666aaaaeeee",
-                                                        "s33337777bbbbffff" };
+    static const char *const broadcast_lanes[IP_LANES] = { "s000044448888cccc", "s111155559999dddd",
+                                                           "s22226666aaaaeeee", "s33337777bbbbffff" };
     const char *name = ip_text(e->ir, "own%d", e->n_values++);
     if (load->source->kind == IP_STAGE_TABLE) {
         ip_emit_let(
@@ -222,13 +222,13 @@ static const char *pixels_text(ip_emit *e, const ip_expr *load)
         ip_text(e->ir, "*(__global const ip_any_float16 *)(%s + (long)x * %d)", ip_emit_row_pointer(e, load), IP_LANES);
     if (load->arg[3]->op != IP_X_CONST) return own;
     ip_emit_let(e, "float16", name, own);
-    return ip_text(e->ir, "%s.%s", name, spread_lanes[load->arg[3]->i]);
+    return ip_text(e->ir, "%s.%s", name, broadcast_lanes[load->arg[3]->i]);
 }
 
 /* A vector of the channels' values. */
 static const char *lanes_of(ip_emit *e, ip_expr *x)
 {
-    if (!(x->uses & IP_USES_C) && !(e->in_pairs && x->uses & IP_USES_X)) return spread(e, x, ip_emit_value(e, x));
+    if (!(x->uses & IP_USES_C) && !(e->in_pairs && x->uses & IP_USES_X)) return broadcast(e, x, ip_emit_value(e, x));
     if (ip_is_by_channel(x)) return of_each_channel(e, x);
     const char *name = ip_emit_name_of(e, x), *a[3] = { NULL };
     if (name) return name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory: elements of buffers, rings, tiles, images and tables, read with their borders applied, and stored. */
+/* Memory: elements of buffers, line buffers, tiles, images and tables, read with their borders applied, and stored. */
 #include "base/dtype.h"
 #include "compile/emit.h"
 
@@ -64,28 +64,29 @@ static struct ip_row *row_of(ip_emit *e, const ip_expr *load)
         if (r->stage == s && r->z == load->arg[0] && r->y == load->arg[1] && r->border == load->border) return r;
     }
     const ip_placed *placed = ip_kernel_placed(e->kernel, s);
-    bool is_ring = placed && placed->place == IP_PLACE_RING, is_tile = placed && placed->place == IP_PLACE_TILE;
+    bool is_line_buffer = placed && placed->place == IP_PLACE_LINE_BUFFER,
+         is_tile = placed && placed->place == IP_PLACE_TILE;
     const char *inside = NULL;
-    const char *z = is_ring || is_tile ? "0" : inside_index(e, load, 0, &inside);
-    bool is_endless = is_ring && ip_emit_is_endless(placed);
+    const char *z = is_line_buffer || is_tile ? "0" : inside_index(e, load, 0, &inside);
+    bool is_endless = is_line_buffer && ip_emit_is_endless(placed);
     const char *y = is_endless || is_tile ? ip_emit_value(e, load->arg[1]) : inside_index(e, load, 1, &inside);
     const char *pointer = ip_text(e->ir, "r%d", e->n_values++);
     const char *type = ip_text(e->ir, "__%s const %s *", is_tile ? "local" : "global", ip_dtype(s->dtype)->cl);
     if (is_tile)
         ip_emit_let(
             e, type, pointer,
-            ip_text(e->ir, "%s + (%s - %s) * %d", ip_emit_ring(e, s), y, ip_emit_tile_top(e, s), placed->pitch));
-    else if (is_ring && placed->is_deep)
-        ip_emit_let(
-            e, type, pointer,
-            ip_text(e->ir, "%s + (z - za) * %s", ip_emit_ring(e, s), ip_emit_slot_of(e, IP_SLOT_RING_PITCH, s)));
-    else if (is_ring && placed->rows == 1)
-        ip_emit_let(e, type, pointer, ip_emit_ring(e, s));
-    else if (is_ring)
+            ip_text(e->ir, "%s + (%s - %s) * %d", ip_emit_storage(e, s), y, ip_emit_tile_top(e, s), placed->pitch));
+    else if (is_line_buffer && placed->is_deep)
         ip_emit_let(e, type, pointer,
-                    ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s),
-                            is_endless ? ip_text(e->ir, "(%s + %d)", y, ip_emit_ring_bias(placed)) : y, placed->rows,
-                            ip_emit_slot_of(e, IP_SLOT_RING_PITCH, s)));
+                    ip_text(e->ir, "%s + (z - za) * %s", ip_emit_storage(e, s),
+                            ip_emit_slot_of(e, IP_SLOT_LINE_BUFFER_PITCH, s)));
+    else if (is_line_buffer && placed->rows == 1)
+        ip_emit_let(e, type, pointer, ip_emit_storage(e, s));
+    else if (is_line_buffer)
+        ip_emit_let(e, type, pointer,
+                    ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_storage(e, s),
+                            is_endless ? ip_text(e->ir, "(%s + %d)", y, ip_emit_line_buffer_bias(placed)) : y,
+                            placed->rows, ip_emit_slot_of(e, IP_SLOT_LINE_BUFFER_PITCH, s)));
     else {
         const char *below = row_below(e, load);
         ip_emit_let(e, type, pointer, below ? below : ip_emit_buffer_row(e, s, z, y));

@@ -11,12 +11,12 @@
  * pixels are made as they come, their channels the lanes of a vector (emit_lanes.c, Note [Channels as lanes]). Other
  * blocks are made by a loop of vectors with borders, of which each tap is a word. All give the same values.
  *
- * Note [Places fetched]
+ * Note [Places prefetched]
  * A processor foresees runs of memory, but not what lies along a slanted line, and a vector of gathers waits for the
  * farthest line of the cache. So a block of a large picture that reads nothing beyond the edges prefetches what the
- * block a few rows below it will read, into the second-level cache (ip_fetch_places() in shaders/places.cl). Where that
- * is follows from the block itself: how places move along it, turned by a right angle, is how they move down, as in
- * every rotation, and about so in pictures of lenses and perspectives. Where it is not so, as in a mirrored picture,
+ * block a few rows below it will read, into the second-level cache (ip_prefetch_places() in shaders/places.cl). Where
+ * that is follows from the block itself: how places move along it, turned by a right angle, is how they move down, as
+ * in every rotation, and about so in pictures of lenses and perspectives. Where it is not so, as in a mirrored picture,
  * nothing is lost but the prefetches. (Rotations, perspectives and maps of 12 megapixels take about half of the time
  * so, together with panels as wide as PLACES_COLUMNS in run/division.c.)
  */
@@ -109,19 +109,19 @@ static const char *array_named(const ip_named *named, const ip_expr *x)
     return NULL;
 }
 
-/* What pixels below p to p + n will read: Note [Places fetched]. */
-static void fetch_places(ip_emit *e, const ip_places *places, const ip_named *named, const char *outside)
+/* What pixels below p to p + n will read: Note [Places prefetched]. */
+static void prefetch_places(ip_emit *e, const ip_places *places, const ip_named *named, const char *outside)
 {
     if (!e->options->streams) return;
-    const char *is_large = ip_emit_slot(e, IP_SLOT_FETCHES);
+    const char *is_large = ip_emit_slot(e, IP_SLOT_PREFETCHES);
     ip_stmt *when = ip_emit_if(e, ip_text(e->ir, "%s != 0 & !%s", is_large, outside));
-    for (int k = 0; k < places->n_fetched; k++) {
-        const ip_expr *load = places->fetched[k];
+    for (int k = 0; k < places->n_prefetched; k++) {
+        const ip_expr *load = places->prefetched[k];
         const ip_stage *s = load->source;
         const char *z = ip_x_is_coord(load->arg[0], 0) ? "z" : "0";
         ip_s_add(
             e->ir, when, IP_S_STORE,
-            ip_text(e->ir, "ip_fetch_places((__global const uchar *)(%s), %s, %s, n, (long)%s, %d)",
+            ip_text(e->ir, "ip_prefetch_places((__global const uchar *)(%s), %s, %s, n, (long)%s, %d)",
                     ip_emit_buffer_row(e, s, z, "0"), array_named(named, ip_without_number(load->arg[1])),
                     array_named(named, ip_without_number(load->arg[2])),
                     ip_text_times(e->ir, ip_emit_slot_of(e, IP_SLOT_PITCH, s), (int)ip_dtype(s->dtype)->size_bytes),
@@ -200,7 +200,7 @@ void ip_emit_places_row(ip_emit *e, const ip_columns *c)
         arrays[k] = array_of(e, places->shared[k]);
     const ip_named named = { places->shared, arrays, places->n_shared };
     const char *outside = compute_shared(e, places->inner, &named, places->are_words);
-    fetch_places(e, places, &named, outside);
+    prefetch_places(e, places, &named, outside);
     make_block(e, c, places->inner, &named, places->are_words, outside);
     ip_emit_leave(e, mark);
 }

@@ -3,12 +3,12 @@
  * The rows schedule, second half: a kernel whose work-items each walk a strip of rows.
  *
  *     for each panel of its columns (mostly there is one):
- *         for y in strip, starting early enough to fill the rings:
+ *         for y in strip, starting early enough to fill the line buffers:
  *             for each stage: if its row y + lead is needed:
  *                 for x in columns: compute an element from rows of earlier stages
  *                 fill in the columns beyond the edges
  *
- * (What another height was needed for is made by a loop of its own, within: emit_paced.c; a row is made by emit_row.c.)
+ * (What another height was needed for is made by a loop of its own, within: emit_rates.c; a row is made by emit_row.c.)
  */
 #include "base/dtype.h"
 #include "base/integers.h"
@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-/* ---- edges of a ring row ------------------------------------------------------------------ */
+/* ---- edges of a line buffer ----------------- */
 
 static void pad_side(ip_emit *e, const ip_placed *p, const char *target, const char *test, const char *at)
 {
@@ -44,7 +44,7 @@ static void pad_side(ip_emit *e, const ip_placed *p, const char *target, const c
 
 static void pad_row(ip_emit *e, const ip_placed *p, const char *target, const char *xa, const char *xb)
 {
-    if (p->pad == 0 || p->goes_beyond) return;
+    if (p->pad == 0 || p->pad_is_computed) return;
     pad_side(e, p, target, ip_text(e->ir, "%s == 0", xa), "-1 - k");
     pad_side(e, p, target, ip_text(e->ir, "%s == %s", xb, ip_emit_dim(e, p->stage, 2)),
              ip_text(e->ir, "%s + k", ip_emit_dim(e, p->stage, 2)));
@@ -57,22 +57,22 @@ static const char *column_start(ip_emit *e, const ip_placed *p)
     return p->left == 0 ? "xa" : p->left >= IP_ALL_COLUMNS ? "0" : ip_text(e->ir, "max(xa - %d, 0)", p->left);
 }
 
-static void declare_rings(ip_emit *e)
+static void declare_line_buffers(ip_emit *e)
 {
     for (int k = 0; k < e->kernel->n_placed; k++) {
         const ip_placed *p = &e->kernel->placed[k];
-        if (p->place != IP_PLACE_RING) continue;
+        if (p->place != IP_PLACE_LINE_BUFFER) continue;
         e->kernel->has_scratch = true;
         const char *type = ip_text(e->ir, "__global %s *", ip_dtype(p->stage->dtype)->cl);
-        const char *base =
-            ip_text(e->ir, "(%s)(mine + (long)%s * 64)", type, ip_emit_slot_of(e, IP_SLOT_RING_OFFSET, p->stage));
+        const char *base = ip_text(e->ir, "(%s)(mine + (long)%s * 64)", type,
+                                   ip_emit_slot_of(e, IP_SLOT_LINE_BUFFER_OFFSET, p->stage));
         ip_emit_let_at_top(
-            e, type, ip_emit_ring(e, p->stage),
+            e, type, ip_emit_storage(e, p->stage),
             ip_text(e->ir, "%s + %d - %s * %d", base, ip_placed_before(p), column_start(e, p), (int)p->stage->dims[3]));
     }
 }
 
-/* The strip's own part of a row that was made in a ring, to the stage's buffer. */
+/* The strip's own part of a row that was made in a line buffer, to the stage's buffer. */
 static void store_row(ip_emit *e, const ip_stage *s, const char *r)
 {
     const char *type = s->dtype == IMGPAR_F16 ? "ushort" : ip_dtype(s->dtype)->cl; /* bits are copied, not values */
@@ -105,14 +105,14 @@ static void declare_sums(ip_emit *e)
     }
 }
 
-/* ---- masks: place_spread.c, Note [Masks] ----------------------------------------------------------- */
+/* ---- masks: place_broadcast.c, Note [Masks] ----------------------------------------------------------- */
 
 static const char *mask_state(ip_emit *e, const ip_stage *mask)
 {
-    return ip_text(e->ir, "is_%s", ip_emit_ring(e, mask));
+    return ip_text(e->ir, "is_%s", ip_emit_storage(e, mask));
 }
 
-/* What a row of the mask is, looking through its values before they are spread: all channels', where they differ. */
+/* What a row of the mask is, looking through its values before they are broadcast: all channels', where they differ. */
 static void look_through(ip_emit *e, const ip_placed *p, const char *xa, const char *xb)
 {
     const ip_stage *s = p->stage;
@@ -147,7 +147,7 @@ static void compute_masked_row(ip_emit *e, const ip_placed *p, const char *xa, c
         const char *test = ip_text(e->ir, "%s == %d", mask_state(e, p->mask->source), state);
         ip_mark mark = ip_emit_enter(e, ip_emit_if(e, test));
         ip_emit_row_pointers(e, segment->body);
-        ip_emit_fetch(e, segment->body, xa, xb);
+        ip_emit_prefetch(e, segment->body, xa, xb);
         ip_emit_row(e, p, segment, xa, xb, row, first);
         ip_emit_leave(e, mark);
     }
@@ -169,22 +169,22 @@ static void fill_row(ip_emit *e, const ip_placed *p, const char *xa, const char 
         ip_emit_row(e, p, p->row_of[IP_MASK_MIXED], from, to, r, first);
     if (p->is_streamed && in_blocks)
         ip_emit_stream(e, s, "stored", xa, xb, from, to,
-                       p->lead == 0 && p->pace < 0 && !e->kernel->planes_at_once ? r : NULL);
+                       p->lead == 0 && p->rate_of < 0 && !e->kernel->planes_at_once ? r : NULL);
 }
 
-/* What is stored two rows later: emit_across.c, Note [Walking planes]. Rows of pixels of less than four bytes are
+/* What is stored two rows later: emit_transpose.c, Note [Walking planes]. Rows of pixels of less than four bytes are
  * mostly too short for that. */
-static void fetch_written(ip_emit *e, const ip_placed *p)
+static void prefetch_written(ip_emit *e, const ip_placed *p)
 {
     enum { LEAST_PIXEL = 4, LEAST_BYTES = 128 };
     int pixel = e->channels * (int)ip_dtype(p->stage->dtype)->size_bytes;
     if (!e->options->streams || !p->is_streamed || pixel < LEAST_PIXEL) return;
-    const char *fetches = ip_emit_slot(e, IP_SLOT_FETCHES);
+    const char *prefetches = ip_emit_slot(e, IP_SLOT_PREFETCHES);
     ip_stmt *when = ip_emit_if(
-        e, ip_text(e->ir, "%s && !%s && (xb - xa) * %d >= %d", fetches, ip_emit_streams(e), pixel, LEAST_BYTES));
+        e, ip_text(e->ir, "%s && !%s && (xb - xa) * %d >= %d", prefetches, ip_emit_streams(e), pixel, LEAST_BYTES));
     ip_s_add(e->ir, when, IP_S_STORE,
              ip_text(e->ir,
-                     "ip_fetch_to((__global const uchar *)(stored + 2 * (long)%s + (long)xa * %d), (xb - xa) * %d)",
+                     "ip_prefetch_to((__global const uchar *)(stored + 2 * (long)%s + (long)xa * %d), (xb - xa) * %d)",
                      ip_emit_slot_of(e, IP_SLOT_PITCH, p->stage), e->channels, pixel),
              NULL, NULL);
 }
@@ -198,11 +198,11 @@ static void declare_columns(ip_emit *e, const ip_placed *p, const char **xa, con
     if (p->left == 0 && p->right == 0) return;
     *xa = "xs";
     *xb = "xe";
-    /* what goes beyond begins in the pad, which a ring has before its column_start() */
+    /* what goes beyond begins in the pad, which a line buffer has before its column_start() */
     const char *width = ip_emit_dim(e, p->stage, 2);
     ip_emit_let_int(e, "xs",
-                    p->goes_beyond ? ip_text(e->ir, "max(xa - %d, -%d)", p->left, p->pad) : column_start(e, p));
-    if (p->goes_beyond) width = ip_text(e->ir, "%s + %d", width, p->pad);
+                    p->pad_is_computed ? ip_text(e->ir, "max(xa - %d, -%d)", p->left, p->pad) : column_start(e, p));
+    if (p->pad_is_computed) width = ip_text(e->ir, "%s + %d", width, p->pad);
     ip_emit_let_int(e, "xe",
                     p->right >= IP_ALL_COLUMNS ? width : ip_text(e->ir, "min(%s + %d, %s)", end, p->right, width));
 }
@@ -217,7 +217,7 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
     const char *xa, *xb;
     declare_columns(e, p, &xa, &xb);
     if (p->at_once) {
-        ip_emit_across(e, p, xa, xb, r, low);
+        ip_emit_transposed_rows(e, p, xa, xb, r, low);
     } else if (p->place == IP_PLACE_TOTAL) {
         const ip_site site = ip_emit_site(e);
         ip_emit_row_pointers(e, s->body);
@@ -226,12 +226,12 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
         const char *type = ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl);
         const char *row = is_direct ? ip_emit_buffer_row(e, s, "z", r)
                           : p->rows == 1
-                              ? ip_emit_ring(e, s)
-                              : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, s),
-                                        is_endless ? ip_text(e->ir, "(%s + %d)", r, ip_emit_ring_bias(p)) : r, p->rows,
-                                        ip_emit_slot_of(e, IP_SLOT_RING_PITCH, s));
+                              ? ip_emit_storage(e, s)
+                              : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_storage(e, s),
+                                        is_endless ? ip_text(e->ir, "(%s + %d)", r, ip_emit_line_buffer_bias(p)) : r,
+                                        p->rows, ip_emit_slot_of(e, IP_SLOT_LINE_BUFFER_PITCH, s));
         ip_emit_let(e, type, p->is_streamed ? "stored" : "out", row);
-        if (is_direct && e->kernel->planes_at_once) fetch_written(e, p);
+        if (is_direct && e->kernel->planes_at_once) prefetch_written(e, p);
         const char *first = is_endless ? ip_text_plus(e->ir, "ya", p->first) : low;
         if (p->is_mask) {
             look_through(e, p, xa, xb);
@@ -303,14 +303,14 @@ static void make_rows_together(ip_emit *e, const ip_placed *p, const char *row)
         bodies[k] = k == 0 ? s->body : ip_x_put_coords(e->ir, s->body, (ip_expr *const[4]){ [1] = behind });
         ip_emit_row_pointers(e, bodies[k]);
         ip_emit_let(e, type, out_of(e, k),
-                    ip_text(e->ir, "%s + ((%s + %d) %% %d) * %s", ip_emit_ring(e, s), row, k, p->rows,
-                            ip_emit_slot_of(e, IP_SLOT_RING_PITCH, s)));
+                    ip_text(e->ir, "%s + ((%s + %d) %% %d) * %s", ip_emit_storage(e, s), row, k, p->rows,
+                            ip_emit_slot_of(e, IP_SLOT_LINE_BUFFER_PITCH, s)));
     }
     ip_mark in_row = { e->block, e->n_trail, e->n_rows };
     const char *from = xa, *to = xb;
     ip_emit_enter_block(e, p, &from, &to);
     for (int k = 1; k < n && p->block_columns > 0; k++)
-        ip_emit_fetch(e, bodies[k], from, to);
+        ip_emit_prefetch(e, bodies[k], from, to);
     ip_stmt *loop = ip_emit_vectors(e, "i", ip_text(e->ir, "%s * %d", from, e->channels),
                                     ip_text(e->ir, "%s * %d", to, e->channels), ip_emit_width(e, s->body, s->dtype));
     ip_emit_enter(e, loop);
@@ -369,14 +369,14 @@ void ip_emit_stage(ip_emit *e, const ip_placed *p, const char *y, const char *ya
     ip_emit_leave(e, mark);
 }
 
-/* In their order; what is made at a pace before the reader that sets it. */
+/* In their order; what is made at a rate of their own before the reader that sets it. */
 static void emit_stages(ip_emit *e)
 {
     for (int k = 0; k < e->kernel->n_placed; k++) {
         const ip_placed *p = &e->kernel->placed[k];
-        if (p->pace == k)
-            ip_emit_pace(e, k);
-        else if (p->pace < 0)
+        if (p->rate_of == k)
+            ip_emit_rate(e, k);
+        else if (p->rate_of < 0)
             ip_emit_stage(e, p, "y", "ya");
     }
 }
@@ -408,15 +408,16 @@ static void declare_planes(ip_emit *e)
 static void declare_item(ip_emit *e)
 {
     const ip_kernel *k = e->kernel;
-    bool has_rings = false;
+    bool has_line_buffers = false;
     for (int i = 0; i < k->n_placed; i++)
-        has_rings |= k->placed[i].place == IP_PLACE_RING || k->placed[i].n_running > 0 || k->placed[i].is_streamed;
-    if (k->n_folds > 0 || has_rings)
+        has_line_buffers |=
+            k->placed[i].place == IP_PLACE_LINE_BUFFER || k->placed[i].n_running > 0 || k->placed[i].is_streamed;
+    if (k->n_folds > 0 || has_line_buffers)
         ip_emit_let_at_top(e, "long", "item",
                            ip_text(e->ir, "%s + ((long)%s * %s + %s) * %s + %s", ip_emit_slot(e, IP_SLOT_FIRST_ITEM),
                                    ip_emit_global_id(e, 2), ip_emit_slot(e, IP_SLOT_ITEMS_Y), ip_emit_global_id(e, 1),
                                    ip_emit_slot(e, IP_SLOT_ITEMS_X), ip_emit_global_id(e, 0)));
-    if (has_rings)
+    if (has_line_buffers)
         ip_emit_let_at_top(e, "__global uchar *", "mine",
                            ip_text(e->ir, "scratch + ((long)%s + item * %s) * 64",
                                    ip_emit_slot(e, IP_SLOT_SCRATCH_START), ip_emit_slot(e, IP_SLOT_SCRATCH_EACH)));
@@ -451,7 +452,7 @@ void ip_emit_rows(ip_emit *e)
     ip_stmt *whole = e->top;
     if (in_panels) enter_panels(e);
     ip_emit_declare_panel_end(e);
-    declare_rings(e);
+    declare_line_buffers(e);
     declare_sums(e);
     ip_emit_declare_paces(e);
     ip_emit_declare_lines(e);

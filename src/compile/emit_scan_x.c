@@ -133,14 +133,14 @@ static void step_in_scratch(x_walk *t, const char *out, bool is_init)
  * Note [Lanes that stream]
  * Steps of all lanes are taken PIECE at a time. A piece of each lane's results is made in a part of the work-item's
  * line, and goes to memory from there (emit_stream.c). The next piece of each lane, of the last one that of a lane of
- * the next group, is fetched meanwhile: processors foresee eight runs of memory that end soon badly.
+ * the next group, is prefetched meanwhile: processors foresee eight runs of memory that end soon badly.
  */
 static bool lanes_stream(const x_walk *t) { return t->lanes > 1 && ip_scan_streams(t->w) && !t->w->s->backward; }
 
-static bool lanes_fetch(const x_walk *t)
+static bool lanes_prefetch(const x_walk *t)
 {
     return t->lanes > 1 && t->w->in_blocks && !t->w->s->backward &&
-           strcmp(ip_emit_fetches(t->w->e, t->w->s->body), "0") != 0;
+           strcmp(ip_emit_prefetches(t->w->e, t->w->s->body), "0") != 0;
 }
 
 static const char *line_of_lane(x_walk *t, int k)
@@ -223,16 +223,16 @@ static void enter_lane_rows(x_walk *t, int k)
     e->coord[1] = t->lane[k].y;
 }
 
-static void fetch_pieces(x_walk *t)
+static void prefetch_pieces(x_walk *t)
 {
     ip_emit *e = t->w->e;
     let(t, "int", "ahead",
         ip_text(e->ir, "i1 < common ? i1 : %d * %s", t->lanes, ip_scan_slot_name(t->w, IP_SCAN_STEPS)));
-    ip_mark mark = ip_emit_enter(e, ip_emit_if(e, ip_emit_fetches(e, t->w->s->body)));
+    ip_mark mark = ip_emit_enter(e, ip_emit_if(e, ip_emit_prefetches(e, t->w->s->body)));
     for (int k = 0; k < t->lanes; k++) {
         ip_mark in_lane = ip_emit_enter(e, e->block);
         enter_lane_rows(t, k);
-        ip_emit_fetch_at(e, t->w->s->body, ip_text(e->ir, "%s + ahead", t->lane[k].x), "i1 - i0");
+        ip_emit_prefetch_at(e, t->w->s->body, ip_text(e->ir, "%s + ahead", t->lane[k].x), "i1 - i0");
         ip_emit_leave(e, in_lane);
     }
     ip_emit_leave(e, mark);
@@ -294,7 +294,7 @@ static void enter_pieces(x_walk *t, bool streams)
     pieces->d = ip_text(e->ir, "%d", IP_SCAN_PIECE);
     ip_emit_enter(e, pieces);
     let(t, "int", "i1", ip_text(e->ir, "min(i0 + %d, common)", IP_SCAN_PIECE));
-    if (lanes_fetch(t)) fetch_pieces(t);
+    if (lanes_prefetch(t)) prefetch_pieces(t);
     if (streams)
         for (int k = 0; k < t->lanes; k++)
             enter_piece(t, k);
@@ -309,7 +309,7 @@ static void lanes_at_once(x_walk *t)
     ip_mark mark = ip_emit_enter(e, ip_emit_if(e, "common > 0"));
     for (int k = 0; k < t->lanes; k++)
         prepare_lane(t, k);
-    bool streams = lanes_stream(t), in_pieces = streams || lanes_fetch(t);
+    bool streams = lanes_stream(t), in_pieces = streams || lanes_prefetch(t);
     ip_mark in_piece = { e->block, e->n_trail, e->n_rows };
     if (in_pieces) enter_pieces(t, streams);
     ip_stmt *loop = ip_emit_for(e, "i", in_pieces ? "i0" : "0", in_pieces ? "i1" : "common");

@@ -31,11 +31,11 @@
 
 const char *ip_emit_tile_top(ip_emit *e, const ip_stage *stage)
 {
-    return ip_text(e->ir, "top_%s", ip_emit_ring(e, stage));
+    return ip_text(e->ir, "top_%s", ip_emit_storage(e, stage));
 }
 const char *ip_emit_tile_left(ip_emit *e, const ip_stage *stage)
 {
-    return ip_text(e->ir, "left_%s", ip_emit_ring(e, stage));
+    return ip_text(e->ir, "left_%s", ip_emit_storage(e, stage));
 }
 
 static const char *number(ip_emit *e, int n) { return ip_text(e->ir, "%d", n); }
@@ -45,7 +45,7 @@ static const char *times(ip_emit *e, const char *x, int n) { return n == 1 ? x :
 
 const char *ip_tile_first_row(ip_emit *e, const ip_placed *p)
 {
-    if (ip_tile_grows(e->kernel, p)) return ip_text(e->ir, "new_%s", ip_emit_ring(e, p->stage));
+    if (ip_tile_grows(e->kernel, p)) return ip_text(e->ir, "new_%s", ip_emit_storage(e, p->stage));
     return ip_text_plus(e->ir, "ya", p->first);
 }
 
@@ -193,7 +193,7 @@ static void copy_words(ip_emit *e, const ip_placed *p)
     if (size < 4) ip_emit_let_int(e, "shift", "(int)(start & 3) * 8");
     ip_emit_let(e, "__global const uint *", "in", ip_text(e->ir, "(__global const uint *)%s + (start >> 2)", buffer));
     ip_emit_let(e, "__local uint *", "out",
-                ip_text(e->ir, "(__local uint *)(%s + row * %d)", ip_emit_ring(e, s), p->pitch));
+                ip_text(e->ir, "(__local uint *)(%s + row * %d)", ip_emit_storage(e, s), p->pitch));
     ip_mark in_words = ip_emit_enter(e, shared_loop(e, "k", NULL, number(e, words), "lx", t->group_width));
     ip_emit_set(e, "out[k]", size < 4 ? "(uint)(upsample(in[k + 1], in[k]) >> shift)" : "in[k]");
     ip_emit_leave(e, in_words);
@@ -207,7 +207,7 @@ enum { WORD_REST = 8 };
 static const char *declare_in_words(ip_emit *e, const ip_placed *p)
 {
     const ip_tiling *t = &e->kernel->tiling;
-    if (!p->is_copy || p->is_across || e->options->checks) return NULL;
+    if (!p->is_copy || p->is_transposed || e->options->checks) return NULL;
     const char *left = ip_emit_tile_left(e, p->stage), *pitch = ip_emit_slot_of(e, IP_SLOT_PITCH, p->source);
     const char *columns = ip_text(e->ir, "%s >= 0 & %s - %s + %d <= %s", left, left,
                                   times(e, ip_emit_slot_at(e, IP_SLOT_ORIGIN, 2, p->source, NULL), e->channels),
@@ -233,7 +233,7 @@ ip_tile_target ip_tile_target_of(ip_emit *e, const ip_placed *p, const char *row
         return t;
     }
     ip_emit_let(e, ip_text(e->ir, "__local %s *", type), "out",
-                ip_text(e->ir, "%s + (%s - %s) * %d", ip_emit_ring(e, s), row, ip_emit_tile_top(e, s), p->pitch));
+                ip_text(e->ir, "%s + (%s - %s) * %d", ip_emit_storage(e, s), row, ip_emit_tile_top(e, s), p->pitch));
     if (p->is_stored) {
         t.stored = "stored";
         bool slides = e->kernel->tiling.slides; /* each row of the strip is made once */
@@ -309,9 +309,9 @@ static void emit_stage(ip_emit *e, const ip_placed *p)
         ip_emit_leave(e, by_words);
         ip_emit_enter(e, ip_emit_if(e, "!in_words"));
     }
-    bool is_made = p->is_across || ip_emit_tile_blocks(e, p, is_flat(e, p));
-    if (p->is_across)
-        ip_emit_tile_across(e, p);
+    bool is_made = p->is_transposed || ip_emit_tile_blocks(e, p, is_flat(e, p));
+    if (p->is_transposed)
+        ip_emit_transposed_tile(e, p);
     else if (!is_made && !p->is_copy && (p->pad || p->pad_rows) && !e->options->checks)
         compute_inside_or_not(e, p);
     else if (!is_made)
@@ -343,7 +343,7 @@ static void declare_group(ip_emit *e)
     for (int i = 0; i < k->n_placed; i++)
         if (k->placed[i].place == IP_PLACE_TILE) {
             const char *type = ip_text(e->ir, "__local %s *", ip_dtype(k->placed[i].stage->dtype)->cl);
-            ip_emit_let_at_top(e, type, ip_emit_ring(e, k->placed[i].stage),
+            ip_emit_let_at_top(e, type, ip_emit_storage(e, k->placed[i].stage),
                                ip_text(e->ir, "(%s)((__local uchar *)memory + %d)", type, k->placed[i].offset));
         }
     if (ip_kernel_walks_tiles(k)) ip_emit_let_at_top(e, "int", "lane", ip_text(e->ir, "ly * %d + lx", t->group_width));
@@ -366,7 +366,7 @@ static void move_rows(ip_emit *e, int part)
         const int row = p->pitch * (int)ip_dtype(p->stage->dtype)->size_bytes / 4, shift = t->height * row,
                   first = (p->lowest_read - p->first) * row + part * shift, last = (p->lead - p->first) * row;
         if (ip_tile_rows_kept(p) <= part * t->height) continue;
-        const char *words = ip_text(e->ir, "((__local uint *)%s)", ip_emit_ring(e, p->stage));
+        const char *words = ip_text(e->ir, "((__local uint *)%s)", ip_emit_storage(e, p->stage));
         ip_mark mark =
             ip_emit_enter(e, shared_loop(e, "k", number(e, first), number(e, ip_min_int(first + shift, last)), "lane",
                                          t->group_width * t->group_height));

@@ -42,7 +42,7 @@ bool ip_emit_tile_words(ip_emit *e, const ip_placed *p, bool flat);
 /* Makes the stage's tile in blocks; false, and nothing: it is made element by element (emit_blocks.c). */
 bool ip_emit_tile_blocks(ip_emit *e, const ip_placed *p, bool flat);
 
-/* Makes the tile of a copy that reads across (emit_across.c). */
-void ip_emit_tile_across(ip_emit *e, const ip_placed *p);
+/* Makes the tile of a copy that reads transposed (emit_transpose.c). */
+void ip_emit_transposed_tile(ip_emit *e, const ip_placed *p);
 
 #endif

@@ -671,8 +671,8 @@ void ip_emit_windows_row(ip_emit *e, const ip_columns *c)
 
 const char *ip_emit_sums(ip_emit *e, const ip_placed *p, int k)
 {
-    const char *ring = ip_emit_ring(e, p->stage);
-    return ip_placed_is_sums(p) ? ring : ip_text(e->ir, "s%d_%s", k, ring);
+    const char *storage = ip_emit_storage(e, p->stage);
+    return ip_placed_is_sums(p) ? storage : ip_text(e->ir, "s%d_%s", k, storage);
 }
 
 static ip_expr *put_tap(ip_ir *ir, ip_expr *x, void *user)
@@ -808,7 +808,7 @@ void ip_emit_running_row(ip_emit *e, const ip_columns *c)
     }
     ip_mark in_row = { e->block, e->n_trail, e->n_rows };
     for (int k = 0; k < p->n_running; k++)
-        if (p->running[k]->taps_x == 1 && ip_emit_enter_fetched(e, enters[k], &xa, &xb)) {
+        if (p->running[k]->taps_x == 1 && ip_emit_enter_prefetched(e, enters[k], &xa, &xb)) {
             l = line_of(e, xa, xb, flat);
             break;
         }

@@ -96,7 +96,7 @@ static void put_stage(const ip_placed *p, ip_str *out)
     ip_str_printf(out, "%s%s", s->note ? ": " : "", s->note ? s->note : "");
 }
 
-/* "makes   blur: vertical pass by products of pairs (ip_weigh)" */
+/* "makes   blur: vertical pass by dot products of pairs (ip_dot)" */
 static void text_made(const ip_placed *p, const char *by, const char *helper, ip_str *out)
 {
     ip_str_append(out, "  makes   ");

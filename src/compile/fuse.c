@@ -6,12 +6,12 @@
  * A stage joins a kernel that reads it (its value is kept for a few rows instead of written and read back) when
  *
  *   1. It has the kernel's depth, height and width, and is read at constant offsets, so that a few rows of it suffice.
- *      (A gather may want any row.) Or they are rows of another width (Note [Whole rows]) or height (place_paced.c,
- *      Note [Paces]), as a resize's are.
+ *      (A gather may want any row.) Or they are rows of another width (Note [Whole rows]) or height (place_rates.c,
+ *      Note [Producer row rates]), as a resize's are.
  *   2. Every reader's border can be served from those rows (reach.c, Note [Reading near edges]).
- *   3. The rows that all stages keep stay in the cache (RING_BYTES a work-item; of single rows a panel's part), and the
- *      rows computed twice at the strips' seams stay few against the strip (HALO_ROWS). Beyond that, writing the value
- *      to memory and reading it back costs less than computing its halo again.
+ *   3. The rows that all stages keep stay in the cache (LINE_BUFFER_BYTES a work-item; of single rows a panel's
+ *      part), and the rows computed twice at the seams of strips stay few against the strip (HALO_ROWS). Beyond
+ *      that, writing the value to memory and reading it back costs less than computing its halo again.
  *   4. The kernel stays of a size that compiles fast (max_stages, MAX_OPERATIONS): compilers look at a loop's
  *      operations in pairs.
  *
@@ -44,7 +44,7 @@
 #include <string.h>
 
 enum {
-    RING_BYTES = 4 << 20,
+    LINE_BUFFER_BYTES = 4 << 20,
     HALO_ROWS = 256,
     MAX_OPERATIONS = 1000,
     SIBLINGS_TRIED = 8, /* so that planning stays linear in the graph */
@@ -213,13 +213,13 @@ static int64_t columns_kept(const ip_kernel *kernel, const ip_placed *p, bool in
 
 /* Of single rows only a panel's part is kept (division.c, Note [Panels]); of several, narrow panels would compute too
  * much twice. */
-static size_t ring_bytes(const ip_kernel *kernel)
+static size_t line_buffer_bytes(const ip_kernel *kernel)
 {
     size_t total = 0;
     bool in_panels = ip_kernel_walks_panels(kernel) && ip_kernel_rows_twice(kernel) == 0;
     for (int k = 0; k < kernel->n_placed; k++) {
         const ip_placed *p = &kernel->placed[k];
-        if (p->place == IP_PLACE_RING && !p->at_once) /* of those the strips are narrow */
+        if (p->place == IP_PLACE_LINE_BUFFER && !p->at_once) /* of those the strips are narrow */
             total += (size_t)p->rows * (size_t)(columns_kept(kernel, p, in_panels) + 2 * p->pad) *
                      (size_t)p->stage->dims[3] * ip_dtype(p->stage->dtype)->size_bytes;
     }
@@ -229,7 +229,7 @@ static size_t ring_bytes(const ip_kernel *kernel)
 static bool fits_rows(fusing *f, ip_kernel *kernel, const char **why)
 {
     if (!ip_place_stages(f->plan, kernel, why)) return false;
-    if (ring_bytes(kernel) > RING_BYTES) {
+    if (line_buffer_bytes(kernel) > LINE_BUFFER_BYTES) {
         *why = "its rows would not stay in the cache";
         return false;
     }
@@ -285,9 +285,9 @@ static bool is_full(const fusing *f, const ip_kernel *kernel, const ip_stage *s)
  * What is read at computed columns of an element's own row can be kept, too, a whole row at a time: the rows that a
  * resize has made are of another width than those it makes of them. Strips are then not cut along x, so there must be
  * rows enough to keep all units busy; or so little in all, as in the small levels of a pyramid, that another kernel
- * would take longer to start. Rows of another height are those of a stage that is read at computed rows
- * (place_paced.c, Note [Paces]), or of what that one reads. Rows of which less than half is read are not: to compute
- * them whole would be dearer than to write and read the box.
+ * would take longer to start. Rows of another height are those of a stage that is read at computed rows (place_rates.c,
+ * Note [Producer row rates]), or of what that one reads. Rows of which less than half is read are not: to compute them
+ * whole would be dearer than to write and read the box.
  */
 static bool keeps_rows(const fusing *f, const ip_kernel *kernel, const ip_stage *p)
 {

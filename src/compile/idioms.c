@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* ---- products of pairs: emit_weigh.c, Note [Weighing] ---------------------------------------------- */
+/* ---- dot products of pairs: emit_dot.c, Note [Dot products] ---------------------------------------------- */
 
 enum { MOST_TAPS = 1024 };
 
@@ -32,7 +32,7 @@ static bool reads_row(ip_ir *ir, const ip_match *m, const ip_expr *x)
 }
 
 /* A product of 16 bits with bytes or shorts, of the kind of the first one. */
-static bool is_weighed_term(ip_ir *ir, const ip_match *m, const ip_linear_term *t)
+static bool is_dot_term(ip_ir *ir, const ip_match *m, const ip_linear_term *t)
 {
     const ip_linear_term *first = &m->form.terms[0];
     bool is_alike = t->n_loads > 0 && t->n_loads == first->n_loads && (!t->window || m->form.n_terms == 1);
@@ -48,18 +48,18 @@ static bool is_line(const ip_linear_term *t)
     return t->window && (t->window->taps_y == 1 || t->window->taps_x == 1) && ip_term_taps(t) <= MOST_TAPS;
 }
 
-static bool is_weighed(ip_ir *ir, ip_match *m)
+static bool is_dot(ip_ir *ir, ip_match *m)
 {
     const ip_linear_term *first = &m->form.terms[0];
     int n = m->form.n_terms;
     if (!is_rounded_sum(m) || n > IP_UNROLLED_TAPS || (n == 1 && !is_line(first)) || first->n_loads == 0) return false;
     bool fits = first->load[0]->dtype == IMGPAR_U8 || first->load[0]->dtype == IMGPAR_I16;
     for (int k = 0; k < n && fits; k++)
-        fits = is_weighed_term(ir, m, &m->form.terms[k]);
+        fits = is_dot_term(ir, m, &m->form.terms[k]);
     return fits;
 }
 
-/* ---- means: emit_weigh.c, Note [Means] --------------------------------------------------------------- */
+/* ---- means: emit_dot.c, Note [Means] --------------------------------------------------------------- */
 
 enum { MOST_SUMMANDS = 8, SCALE_BITS = 15 };
 
@@ -150,7 +150,7 @@ static bool is_mixed(ip_ir *ir, ip_match *m)
     return true;
 }
 
-/* ---- stretched rows: emit_stretch.c, Note [Stretching] --------------------------------------------------- */
+/* ---- upsampled rows: emit_upsample.c, Note [Upsampling rows] --------------------------------------------------- */
 
 enum { MOST_CHANNELS = 4 };
 
@@ -195,7 +195,7 @@ static int column_number(const ip_expr *column, const ip_stage **table)
 }
 
 /* A product with a pixel of a row of bytes at a column of the table. */
-static bool is_stretched_term(const ip_match *m, const ip_linear_term *t, const ip_stage **columns)
+static bool is_upsampled_term(const ip_match *m, const ip_linear_term *t, const ip_stage **columns)
 {
     if (!t->weight || t->window || t->n_loads != 1) return false;
     const ip_expr *load = t->load[0];
@@ -207,20 +207,21 @@ static bool is_stretched_term(const ip_match *m, const ip_linear_term *t, const 
     return k >= 0 && k == weight_number(t->weight);
 }
 
-static bool is_stretched(ip_ir *ir, ip_match *m)
+static bool is_upsampled(ip_ir *ir, ip_match *m)
 {
     const ip_linear_term *a = &m->form.terms[0], *b = &m->form.terms[1];
     const ip_stage *columns;
     (void)ir;
     if (m->stage->dims[3] > MOST_CHANNELS || !is_rounded_sum(m) || m->form.n_terms != 2 ||
-        !is_stretched_term(m, a, &m->columns) || !is_stretched_term(m, b, &columns))
+        !is_upsampled_term(m, a, &m->columns) || !is_upsampled_term(m, b, &columns))
         return false;
     m->factors = a->weight->source;
     return columns == m->columns && b->weight->source == m->factors && a->load[0] != b->load[0] &&
            reads_same_row(a->load[0], b->load[0]) && grows_slowly(columns);
 }
 
-/* ---- spread rows: emit_spread.c, Note [Spread rows] ------------------------------------------------------- */
+/* ---- broadcast rows: emit_broadcast.c, Note [Broadcast rows] -------------------------------------------------------
+ * */
 
 /* The value that all channels have, or all but the last, which then is *last. */
 static ip_expr *shared_part(ip_expr *body, int64_t channels, ip_expr **last)
@@ -244,11 +245,11 @@ static bool has_function(imgpar_dtype dtype)
 static bool reads_kept_row(const ip_kernel *kernel, const ip_expr *load, imgpar_dtype dtype)
 {
     const ip_placed *placed = load->op == IP_X_LOAD ? ip_kernel_placed(kernel, load->source) : NULL;
-    return placed && placed->place == IP_PLACE_RING && load->source->dims[3] == 1 && load->source->dtype == dtype &&
-           load->dtype == dtype && ip_x_is_coord(load->arg[2], 2);
+    return placed && placed->place == IP_PLACE_LINE_BUFFER && load->source->dims[3] == 1 &&
+           load->source->dtype == dtype && load->dtype == dtype && ip_x_is_coord(load->arg[2], 2);
 }
 
-static bool is_spread(ip_ir *ir, ip_match *m)
+static bool is_broadcast(ip_ir *ir, ip_match *m)
 {
     const ip_stage *s = m->stage;
     (void)ir;

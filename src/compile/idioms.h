@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Idioms: elements that functions of shaders/ make with instructions that compilers do not find. A row of the table
- * (idioms.def) tells what an element must be and which function makes rows of such; the files emit_weigh.c, emit_mix.c
+ * (idioms.def) tells what an element must be and which function makes rows of such; the files emit_dot.c, emit_mix.c
  * and others print its call. The function makes elements from the first one of a row on, as many as it can, which may
  * be none. The loop behind the call makes the rest. Both give the same bytes. inline_choice.c asks the table which
  * stages to keep, segments.c which is called. Functions that kinds of loops call themselves are rows of it, too.
@@ -29,10 +29,10 @@ typedef struct ip_match {
     const ip_kernel *kernel; /* that computes it; NULL: it is not known yet */
     ip_expr *body;
     ip_linear form;                       /* of body */
-    int scale;                            /* emit_weigh.c, Note [Means] */
+    int scale;                            /* emit_dot.c, Note [Means] */
     long long weights[IP_MIXED_CHANNELS]; /* by channel: emit_mix.c, Note [Mixed channels] */
-    ip_expr *value, *last;                /* of all channels, and NULL or of the last: emit_spread.c */
-    const ip_stage *columns, *factors;    /* tables of columns and of weights: emit_stretch.c, Note [Stretching] */
+    ip_expr *value, *last;                /* of all channels, and NULL or of the last: emit_broadcast.c */
+    const ip_stage *columns, *factors; /* tables of columns and of weights: emit_upsample.c, Note [Upsampling rows] */
 } ip_match;
 
 /* Columns from..to of a row of a stage, as body says, which go to target; text. With `first` target is no row but an

@@ -183,7 +183,7 @@ static void inline_into(ip_inlining *in, ip_stage *s)
     in->reader = s;
     in->reader_size = ip_stage_size(ir, s);
     in->reader_loads = loads_of(ir, s);
-    in->reader_is_flat = ip_find_spread(ir, s->body, ip_stage_domain(s)[3], &(ip_spread){ .n = 0 });
+    in->reader_is_flat = ip_find_broadcast(ir, s->body, ip_stage_domain(s)[3], &(ip_broadcast){ .n = 0 });
     ip_stage_each_load(ir, s, note_reading_around, in);
     ip_x_walk(in->ir, s->body, look_into_window, in);
     s->body = ip_x_map(ir, s->body, replace_load, in);

@@ -68,9 +68,9 @@ bool ip_walks_rows(const ip_compile_options *o)
 static bool loses_flat_loop(const ip_inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
-    ip_spread spread;
+    ip_broadcast broadcast;
     return ip_walks_rows(in->options) && in->options->fuse && !in->reader_is_flat && in->of[p->id].size <= FLAT_SIZE &&
-           ip_find_spread(in->ir, p->body, p->dims[3], &spread) && !ip_is_pointwise(in->ir, p);
+           ip_find_broadcast(in->ir, p->body, p->dims[3], &broadcast) && !ip_is_pointwise(in->ir, p);
 }
 
 /* Some are made quickly by themselves only. */
@@ -227,7 +227,8 @@ static void note_channel(ip_expr *load, void *user)
     if (load->source == c->of) *(ip_x_is_coord(load->arg[3], 3) ? &c->own : &c->other) = true;
 }
 
-/* What a flat loop reads in its own channel and, spread (spread.c), in one of the pixel, would be computed for both. */
+/* What a flat loop reads in its own channel and, broadcast (broadcast.c), in one of the pixel, would be computed for
+ * both. */
 static bool is_computed_twice(const ip_inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
@@ -266,7 +267,7 @@ static bool is_kept_mix(const ip_inlining *in, const ip_expr *load)
            in->options->fuse;
 }
 
-/* Whether fusing will keep p's rows where its reader sets their pace (place_paced.c, Note [Paces]). */
+/* Whether fusing will keep p's rows where its reader sets their rate (place_rates.c, Note [Producer row rates]). */
 static bool keeps_pace(const ip_inlining *in, const ip_stage *p)
 {
     const ip_stage *reader = in->reader;

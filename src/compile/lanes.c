@@ -25,7 +25,7 @@ static bool load_fits(lane_check *c, ip_expr *x)
 {
     const ip_placed *placed = ip_kernel_placed(c->site->kernel, x->source);
     /* of three channels the fourth lane is read behind the last pixel */
-    c->is_kept &= x->source->dims[3] == IP_LANES || (placed && placed->place == IP_PLACE_RING);
+    c->is_kept &= x->source->dims[3] == IP_LANES || (placed && placed->place == IP_PLACE_LINE_BUFFER);
     bool own_channel = ip_reads_own_index(x, 3, c->site->channels);
     c->gathers |= !ip_x_offset_from(c->site->ir, x->arg[2], 2);
     return x->border == IP_BORDER_NONE && own_channel && is_number(x) && x->source->dtype == x->dtype &&

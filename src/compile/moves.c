@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which rows are pixels of others, moved and no more: emit_pick.c, Note [Picks]; emit_repeat.c, Note [Copies side by
- * side], Note [Interleaved rows]. */
+/* Which rows are pixels of others, moved and no more: emit_strided.c, Note [Strided loads]; emit_repeat.c, Note [Copies
+ * side by side], Note [Interleaved rows]. */
 #include "base/dtype.h"
 #include "compile/segments.h"
 
@@ -41,7 +41,7 @@ bool ip_takes_several(int channels, imgpar_dtype dtype, int by)
     return channels == 3 && dtype == IMGPAR_U8 && by <= 4 * channels;
 }
 
-bool ip_fits_pick(const ip_site *site, const ip_placed *p, ip_segment *segment)
+bool ip_fits_strided(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
     const imgpar_dtype stored = p->stage->dtype;
     const int64_t step = step_of(site, segment->within, stored);
@@ -50,7 +50,7 @@ bool ip_fits_pick(const ip_site *site, const ip_placed *p, ip_segment *segment)
     segment->times = (int)step;
     segment->are_words = ip_site_calls_helpers(site) && are_words(pixel_bytes(site, stored), step);
     if (segment->are_words)
-        segment->calls |= 1u << IP_IDIOM_PICK;
+        segment->calls |= 1u << IP_IDIOM_STRIDED;
     else if (ip_takes_several(site->channels, stored, segment->times * site->channels))
         segment->calls |= 1u << IP_IDIOM_TAKE;
     return segment->are_words || site->channels == IP_LANES - 1 || site->channels == IP_LANES;

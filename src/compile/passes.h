@@ -65,15 +65,15 @@ imgpar_status ip_pass_emit(ip_plan *plan, const ip_compile_options *options, ip_
 void ip_opaque_demand(const ip_opaque *opaque, const ip_stage *input, const ip_region *region, ip_region *needed);
 void ip_emit_opaque(ip_plan *plan, ip_kernel *kernel);
 bool ip_walks_rows(const ip_compile_options *options); /* the schedule is rows, where it is offered */
-/* Values that the channels of a pixel share, or that their numbers tell (spread.c). */
-enum { IP_MAX_SPREAD = 4 };
-typedef struct ip_spread {
-    ip_expr *values[IP_MAX_SPREAD];
+/* Values that the channels of a pixel share, or that their numbers tell (broadcast.c). */
+enum { IP_MAX_BROADCAST = 4 };
+typedef struct ip_broadcast {
+    ip_expr *values[IP_MAX_BROADCAST];
     int n;
-} ip_spread;
+} ip_broadcast;
 /* Whether a row of body is one flat loop over x * channels + c once these values are read from rows of their own.
  * channels: 2 to 4, else false. */
-bool ip_find_spread(ip_ir *ir, ip_expr *body, int64_t channels, ip_spread *spread);
+bool ip_find_broadcast(ip_ir *ir, ip_expr *body, int64_t channels, ip_broadcast *broadcast);
 /* A test whether the column is below a number that is the same for the whole row, by which body chooses; NULL: there is
  * none (pieces.c). */
 ip_expr *ip_find_pieces(ip_ir *ir, ip_expr *body);
@@ -87,14 +87,14 @@ typedef struct ip_move {
 bool ip_find_move(ip_ir *ir, ip_expr *body, ip_move *move);
 /* body for the columns first..last only, which decide comparisons of columns (pieces.c). */
 ip_expr *ip_within_columns(ip_ir *ir, ip_expr *body, int64_t first, int64_t last);
-/* body, where the value mask is 0 everywhere, or at its dtype's maximum (place_spread.c, Note [Masks]). */
+/* body, where the value mask is 0 everywhere, or at its dtype's maximum (place_broadcast.c, Note [Masks]). */
 ip_expr *ip_masked_body(ip_ir *ir, ip_expr *body, ip_expr *mask, bool is_set);
-/* How a load reads: the offsets along z, y, x and whether a ring can serve it. */
+/* How a load reads: the offsets along z, y, x and whether a line buffer can serve it. */
 typedef struct ip_reach {
     bool is_local; /* unit steps in z (offset 0), y and x with constant offsets, same d h w */
     /* likewise in z and y, but at computed columns, all inside: what keeps whole rows can serve it */
     bool is_in_rows;
-    /* its own plane and column, in computed rows that never go back: ip_load_pace() tells them */
+    /* its own plane and column, in computed rows that never go back: ip_load_rate() tells them */
     bool is_paced;
     int y_lo, y_hi, x_lo, x_hi;
 } ip_reach;
@@ -104,15 +104,16 @@ ip_reach ip_load_reach(const ip_expr *load, const int64_t domain[4]);
 bool ip_load_reads_beside(const ip_expr *load, const int64_t domain[4], int *lo, int *hi);
 /* The rows a reader at row r needs around r, once the border rule is applied inside the domain. */
 void ip_reach_contract(ip_reach *reach, int border);
-/* Loads that are copied as rows (place_across.c): whether the element's column comes from the row that is computed, its
- * row from the column; or its column from the plane, its plane and row from the other two. */
-bool ip_reads_across(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4]);
+/* Loads that are copied as rows (place_transpose.c): whether the element's column comes from the row that is computed,
+ * its row from the column; or its column from the plane, its plane and row from the other two. */
+bool ip_reads_transposed(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4]);
 bool ip_reads_deep(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4]);
-/* Whether the kernel's work-items may walk planes, and whether all of them then read one row: emit_across.c, Note
+/* Whether the kernel's work-items may walk planes, and whether all of them then read one row: emit_transpose.c, Note
  * [Walking planes]. */
 bool ip_may_walk_planes(ip_ir *ir, const ip_kernel *kernel, bool *share_rows);
-/* The rows that a load reads, where a stage can be computed at its reader's pace (place_paced.c, Note [Paces]). */
-bool ip_load_pace(const ip_expr *load, const int64_t domain[4], ip_pace *pace);
+/* The rows that a load reads, where a stage can be computed at its reader's rate (place_rates.c, Note [Producer row
+ * rates]). */
+bool ip_load_rate(const ip_expr *load, const int64_t domain[4], ip_row_rate *rate);
 /* Whether load reads pixels of a buffer at columns from a table, so that the row is copied to where vectors may read
  * beyond its end. */
 bool ip_reads_listed_columns(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4]);

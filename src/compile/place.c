@@ -4,8 +4,8 @@
  *
  * Rows: a work-item walks a strip of output rows y, or a panel of its columns after the other. At each step every stage
  * computes one row, ahead of the output by its `lead`, and keeps the last few rows that its readers still need in a
- * ring. Columns beyond the left and right edge are filled in after a row is made (`pad`), so inner loops have no edge
- * cases.
+ * line buffer. Columns beyond the left and right edge are filled in after a row is made (`pad`), so inner loops have no
+ * edge cases.
  *
  * Tiles: a work-group makes a tile of the output. Every stage computes the same tile, grown by its halo (`first`,
  * `lead`, `left`, `right`), and keeps it until its last reader has run; place_tiles.c decides how large tiles are.
@@ -30,7 +30,7 @@ int ip_kernel_halo(const ip_kernel *kernel)
 {
     int halo = 0;
     for (int k = 0; k < kernel->n_placed; k++)
-        if (kernel->placed[k].pace < 0 && kernel->placed[k].lead - kernel->placed[k].first > halo)
+        if (kernel->placed[k].rate_of < 0 && kernel->placed[k].lead - kernel->placed[k].first > halo)
             halo = kernel->placed[k].lead - kernel->placed[k].first;
     return halo;
 }
@@ -48,8 +48,8 @@ bool ip_kernel_walks_panels(const ip_kernel *kernel)
 {
     bool keeps_rows = false;
     for (int k = 0; k < kernel->n_placed; k++)
-        keeps_rows = keeps_rows || kernel->placed[k].place == IP_PLACE_RING || kernel->placed[k].n_running > 0;
-    return keeps_rows && kernel->schedule == IP_SCHEDULE_ROWS && !kernel->whole_rows && !kernel->reads_across;
+        keeps_rows = keeps_rows || kernel->placed[k].place == IP_PLACE_LINE_BUFFER || kernel->placed[k].n_running > 0;
+    return keeps_rows && kernel->schedule == IP_SCHEDULE_ROWS && !kernel->whole_rows && !kernel->is_transpose;
 }
 
 double ip_kernel_cost(const ip_plan *plan, const ip_kernel *k)
@@ -67,7 +67,7 @@ double ip_kernel_cost(const ip_plan *plan, const ip_kernel *k)
 
 bool ip_placed_is_kept(const ip_placed *placed)
 {
-    return placed && (placed->place == IP_PLACE_RING || placed->place == IP_PLACE_TILE);
+    return placed && (placed->place == IP_PLACE_LINE_BUFFER || placed->place == IP_PLACE_TILE);
 }
 
 int ip_placed_before(const ip_placed *placed)
@@ -152,7 +152,7 @@ bool ip_add_placed(ip_placing *p, ip_stage *stage, ip_expr *body, bool is_copy)
                                                       .pad_border = IP_BORDER_NONE,
                                                       .lowest_read = INT_MAX,
                                                       .last_reader = -1,
-                                                      .pace = -1 };
+                                                      .rate_of = -1 };
     return true;
 }
 
@@ -202,61 +202,62 @@ static void note_rows(ip_placing *p, const ip_expr *load)
 /* Whether rows of both are made for the same y. */
 static bool are_abreast(const ip_placed *a, const ip_placed *b)
 {
-    return a->pace < 0 && b->pace < 0 && a->lead == b->lead && a->first == b->first;
+    return a->rate_of < 0 && b->rate_of < 0 && a->lead == b->lead && a->first == b->first;
 }
 
 /* Why source is not kept for a reader of its rows at computed places: what is stored is made row after row, and what is
- * made at a pace sets none. */
+ * made at a rate of their own sets none. */
 static const char *why_not_at_places(const ip_placed *source, const ip_placed *reader)
 {
-    return source->is_stored   ? "it is stored for others, too, and read at computed places"
-           : reader->pace >= 0 ? "its reader's rows are made at a pace of their own"
-                               : "it is read at computed places";
+    return source->is_stored      ? "it is stored for others, too, and read at computed places"
+           : reader->rate_of >= 0 ? "its reader's rows are made at a rate of their own"
+                                  : "it is read at computed places";
 }
 
 /*
- * The pace at which source's rows are made: that of its reader, or, where reader reads them at computed rows, its own,
+ * The rate at which source's rows are made: that of its reader, or, where reader reads them at computed rows, its own,
  * to whose rows lead and first of all that follows it are then relative. All readers must agree.
  */
 static bool keeps_pace(ip_placing *p, ip_placed *source, const ip_expr *load, const ip_reach *reach)
 {
     const ip_placed *reader = p->reader;
-    int self = (int)(source - p->kernel->placed), pace = reach->is_paced ? self : reader->pace;
-    bool is_known = source->place == IP_PLACE_RING, fits = !is_known || source->pace == pace;
-    if (pace >= 0) fits = fits && !ip_in_tiles(p) && !source->is_stored && !source->at_once && reader->n_running == 0;
-    if (pace == self) {
-        ip_pace read;
-        fits = fits && reader->pace < 0 && ip_load_pace(load, p->domain, &read);
-        bool is_alike = is_known && source->paced.row == read.row;
+    int self = (int)(source - p->kernel->placed), rate = reach->is_paced ? self : reader->rate_of;
+    bool is_known = source->place == IP_PLACE_LINE_BUFFER, fits = !is_known || source->rate_of == rate;
+    if (rate >= 0) fits = fits && !ip_in_tiles(p) && !source->is_stored && !source->at_once && reader->n_running == 0;
+    if (rate == self) {
+        ip_row_rate read;
+        fits = fits && reader->rate_of < 0 && ip_load_rate(load, p->domain, &read);
+        bool is_alike = is_known && source->rate.row == read.row;
         fits = fits && (!is_known || (is_alike && are_abreast(&p->kernel->placed[source->last_reader], reader)));
         if (fits)
-            source->paced = is_known ? (ip_pace){ read.row, ip_min_int(source->paced.lo, read.lo),
-                                                  ip_max_int(source->paced.hi, read.hi) }
-                                     : read;
+            source->rate = is_known ? (ip_row_rate){ read.row, ip_min_int(source->rate.lo, read.lo),
+                                                     ip_max_int(source->rate.hi, read.hi) }
+                                    : read;
     }
-    if (fits && pace >= 0) /* sums that are carried down would begin anew with each row */
-        fits = source->n_running == 0 || !ip_pace_leaves_rows_out(&p->kernel->placed[pace].paced);
+    if (fits && rate >= 0) /* sums that are carried down would begin anew with each row */
+        fits = source->n_running == 0 || !ip_rate_leaves_rows_out(&p->kernel->placed[rate].rate);
     if (!fits) p->why = reach->is_paced ? why_not_at_places(source, reader) : "its readers want other rows";
-    source->pace = pace;
+    source->rate_of = rate;
     return fits;
 }
 
 /* Whether two stages' rows are wanted at the same y, and are the same ones. */
 static bool have_one_pace(const ip_kernel *kernel, const ip_placed *a, const ip_placed *b)
 {
-    return a->paced.row == b->paced.row && a->paced.lo == b->paced.lo && a->paced.hi == b->paced.hi &&
+    return a->rate.row == b->rate.row && a->rate.lo == b->rate.lo && a->rate.hi == b->rate.hi &&
            are_abreast(&kernel->placed[a->last_reader], &kernel->placed[b->last_reader]);
 }
 
-/* Stage number k sets a pace, all its readers being seen: one that is set behind it and is the same becomes this one,
+/* Stage number k sets a rate, all its readers being seen: one that is set behind it and is the same becomes this one,
  * so that both may be made of the same rows. */
 static void share_pace(ip_kernel *kernel, int k)
 {
     for (int later = k + 1; later < kernel->n_placed; later++) {
-        if (kernel->placed[later].pace != later || !have_one_pace(kernel, &kernel->placed[k], &kernel->placed[later]))
+        if (kernel->placed[later].rate_of != later ||
+            !have_one_pace(kernel, &kernel->placed[k], &kernel->placed[later]))
             continue;
         for (int i = 0; i < kernel->n_placed; i++)
-            if (kernel->placed[i].pace == later) kernel->placed[i].pace = k;
+            if (kernel->placed[i].rate_of == later) kernel->placed[i].rate_of = k;
     }
 }
 
@@ -268,7 +269,7 @@ static void note_input(ip_placing *p, const ip_expr *load)
     const ip_reach reach = ip_load_reach(load, p->domain);
     const bool is_table = load->source->kind == IP_STAGE_TABLE;
     int lo, hi;
-    kernel->reads_across |= !is_table && load->arg[1]->uses & IP_USES_X && load->arg[2]->uses & IP_USES_Y;
+    kernel->is_transpose |= !is_table && load->arg[1]->uses & IP_USES_X && load->arg[2]->uses & IP_USES_Y;
     kernel->reads_other_rows |=
         !is_table && load->uses & IP_USES_COORDS && (!reach.is_local || reach.y_lo != 0 || reach.y_hi != 0);
     if (reach.is_local)
@@ -293,7 +294,7 @@ static bool reads_rows_beside(const ip_placing *p, const ip_reach *reach)
     return ip_in_tiles(p) && (reach->y_lo != 0 || reach->y_hi != 0);
 }
 
-/* Of what is read at computed columns of the element's own row, a ring holds whole rows. */
+/* Of what is read at computed columns of the element's own row, a line buffer holds whole rows. */
 static bool keeps_whole_rows(const ip_placing *p, const ip_placed *source, const ip_reach *reach)
 {
     return reach->is_in_rows && !ip_in_tiles(p) && !source->is_stored;
@@ -321,7 +322,7 @@ static const char *why_not_kept(const ip_placing *p, const ip_placed *source, co
 static void widen_pad(const ip_placing *p, ip_placed *source, const ip_expr *load, const ip_reach *reach)
 {
     const bool reads_rows = reads_rows_beside(p, reach);
-    const int beyond = p->reader->goes_beyond ? p->reader->pad : 0;
+    const int beyond = p->reader->pad_is_computed ? p->reader->pad : 0;
     if (load->border == IP_BORDER_NONE || !(reads_columns_beside(reach) || reads_rows)) return;
     source->pad_border = load->border;
     source->pad_outside = load->n_args == 5 ? load->arg[4] : NULL;
@@ -368,16 +369,16 @@ static void note_load(ip_expr *load, void *user)
     widen_pad(p, source, load, &reach);
     ip_reach_contract(&reach, load->border);
     widen_halo(p, source, &reach);
-    source->place = ip_in_tiles(p) ? IP_PLACE_TILE : IP_PLACE_RING;
+    source->place = ip_in_tiles(p) ? IP_PLACE_TILE : IP_PLACE_LINE_BUFFER;
     source->last_reader = ip_max_int(source->last_reader, (int)(p->reader - p->kernel->placed));
 }
 
-/* Rows of a ring. Where several are made at once the ones before them are whole groups, too, so that none of those that
- * are still read is written over; where they are made together, the row that the last one of a group takes the place of
- * is below all that are read. */
+/* Rows of a line buffer. Where several are made at once the ones before them are whole groups, too, so that none of
+ * those that are still read is written over; where they are made together, the row that the last one of a group takes
+ * the place of is below all that are read. */
 static int rows_kept(const ip_placed *p)
 {
-    if (p->paced.row) return p->paced.hi - p->paced.lo + 1;
+    if (p->rate.row) return p->rate.hi - p->rate.lo + 1;
     int before = p->lead - p->lowest_read;
     if (p->together) return before + p->together;
     return p->at_once ? (before + p->at_once - 1) / p->at_once * p->at_once + p->at_once : before + 1;
@@ -399,14 +400,14 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
     ip_free(kernel->placed);
     kernel->placed = NULL;
     kernel->n_placed = 0;
-    kernel->whole_rows = kernel->reads_across = kernel->reads_other_rows = kernel->reads_in_pieces = false;
+    kernel->whole_rows = kernel->is_transpose = kernel->reads_other_rows = kernel->reads_in_pieces = false;
     kernel->planes_at_once = 0;
-    kernel->read_bytes = kernel->ring_bytes = 0;
-    /* Copies first, then the stages, before each what it spreads: an entry stands after all it reads. */
+    kernel->read_bytes = kernel->line_buffer_bytes = 0;
+    /* Copies first, then the stages, before each what it broadcasts: an entry stands after all it reads. */
     ip_place_copies(&p);
     for (int k = 0; k < kernel->n_stages; k++) {
         if (kernel->schedule == IP_SCHEDULE_ROWS) ip_place_repeats(&p, kernel->stages[k], &p.bodies[k]);
-        if (!ip_in_tiles(&p)) ip_place_spread(&p, kernel->stages[k], &p.bodies[k]);
+        if (!ip_in_tiles(&p)) ip_place_broadcast(&p, kernel->stages[k], &p.bodies[k]);
         if (kernel->schedule == IP_SCHEDULE_ROWS) ip_place_sums(&p, kernel->stages[k], &p.bodies[k]);
         if (!ip_add_placed(&p, kernel->stages[k], p.bodies[k], false)) break;
         kernel->placed[kernel->n_placed - 1].mask = p.mask;
@@ -416,15 +417,15 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
         ip_place_running(plan->ir, &kernel->placed[k]);
     for (int k = kernel->n_placed - 1; k >= 0 && !p.why; k--) {
         p.reader = &kernel->placed[k];
-        if (p.reader->pace == k) share_pace(kernel, k);
+        if (p.reader->rate_of == k) share_pace(kernel, k);
         ip_choose_reading(&p, p.reader->stage, p.reader->body);
         ip_place_together(&p, p.reader);
-        if (p.reader->place == IP_PLACE_RING)
+        if (p.reader->place == IP_PLACE_LINE_BUFFER)
             p.reader->rows = rows_kept(p.reader);
         else if (p.reader->stage->kind != IP_STAGE_MAP)
             p.reader->place = IP_PLACE_TOTAL;
-        if (p.reader->place == IP_PLACE_RING && !p.reader->at_once)
-            kernel->ring_bytes +=
+        if (p.reader->place == IP_PLACE_LINE_BUFFER && !p.reader->at_once)
+            kernel->line_buffer_bytes +=
                 p.reader->rows * p.reader->stage->dims[3] * (int64_t)ip_dtype(p.reader->stage->dtype)->size_bytes;
         each_load(plan->ir, p.reader, note_load, &p);
     }

@@ -34,8 +34,8 @@ void ip_choose_reading(ip_placing *p, const ip_stage *s, ip_expr *body)
     if (p->reads_in_place) ip_x_walk(p->plan->ir, body, check_beside, p);
 }
 
-/* A buffer read at neighbouring columns gets a ring of copied rows, so that its edges are filled in once a row. One
- * read at any neighbours gets a tile, so that it is read from memory once. */
+/* A buffer read at neighbouring columns gets a line buffer of copied rows, so that its edges are filled in once a row.
+ * One read at any neighbours gets a tile, so that it is read from memory once. */
 static bool wants_copy(ip_placing *p, const ip_expr *load)
 {
     if (ip_reads_listed_columns(p->plan->ir, p->kernel, load, p->domain)) return true;
@@ -76,7 +76,7 @@ static ip_stage *copy_of(ip_placing *p, const ip_expr *load)
     return s;
 }
 
-/* ---- columns and planes as rows: place_across.c ------------------------------------------------ */
+/* ---- columns and planes as rows: place_transpose.c ------------------------------------------------ */
 
 enum { PLANES_AT_ONCE = 32 }; /* that read the same row */
 
@@ -89,11 +89,11 @@ static void walk_planes(ip_placing *p, int n)
         if (kernel->placed[k].is_deep) kernel->placed[k].at_once = kernel->planes_at_once;
 }
 
-static ip_expr *copy_across(ip_placing *p, ip_expr *load, bool is_deep)
+static ip_expr *copy_transposed(ip_placing *p, ip_expr *load, bool is_deep)
 {
     ip_ir *ir = p->plan->ir;
     for (int k = 0; k < p->kernel->n_placed; k++)
-        if (p->kernel->placed[k].is_across && p->kernel->placed[k].body == load)
+        if (p->kernel->placed[k].is_transposed && p->kernel->placed[k].body == load)
             return ip_x_beside(ir, p->kernel->placed[k].stage, 0, IP_BORDER_NONE);
     ip_stage *s = ip_added_stage(p, load->source->dtype, p->domain, load->source->node);
     if (!s || !ip_add_placed(p, s, load, true)) return load;
@@ -102,10 +102,10 @@ static ip_expr *copy_across(ip_placing *p, ip_expr *load, bool is_deep)
     s->note = "columns of the source, as rows";
     ip_placed *c = &p->kernel->placed[p->kernel->n_placed - 1];
     c->source = load->source;
-    c->is_across = true;
+    c->is_transposed = true;
     c->at_once = ip_in_tiles(p) ? 0 : ip_rows_at_once(s);
     c->is_deep = is_deep;
-    p->kernel->reads_across = true;
+    p->kernel->is_transpose = true;
     if (is_deep) walk_planes(p, c->at_once);
     return ip_x_beside(ir, s, 0, IP_BORDER_NONE);
 }
@@ -118,7 +118,7 @@ static ip_expr *read_own_copy(ip_ir *ir, ip_expr *x, void *user)
     ip_reach reach = ip_load_reach(x, p->kernel->domain);
     if (!reach.is_local || reach.x_lo != 0 || reach.x_hi != 0 || reach.y_lo != 0 || reach.y_hi != 0) return x;
     for (int k = 0; k < p->kernel->n_placed; k++)
-        if (p->kernel->placed[k].source == x->source && !p->kernel->placed[k].is_across)
+        if (p->kernel->placed[k].source == x->source && !p->kernel->placed[k].is_transposed)
             return ip_x_load(ir, p->kernel->placed[k].stage, x->arg, x->border, x->n_args == 5 ? x->arg[4] : NULL);
     return x;
 }
@@ -127,8 +127,8 @@ static ip_expr *read_copy(ip_ir *ir, ip_expr *x, void *user)
 {
     ip_placing *p = user;
     if (x->op != IP_X_LOAD) return x;
-    if (ip_reads_across(ir, p->kernel, x, p->domain)) return copy_across(p, x, false);
-    if (p->walks_planes && ip_reads_deep(ir, p->kernel, x, p->domain)) return copy_across(p, x, true);
+    if (ip_reads_transposed(ir, p->kernel, x, p->domain)) return copy_transposed(p, x, false);
+    if (p->walks_planes && ip_reads_deep(ir, p->kernel, x, p->domain)) return copy_transposed(p, x, true);
     if (!wants_copy(p, x)) return x;
     ip_stage *copy = copy_of(p, x);
     return copy ? ip_x_load(ir, copy, x->arg, x->border, x->n_args == 5 ? x->arg[4] : NULL) : x;

@@ -11,8 +11,8 @@
  * row; along a row the sum is carried from column to column. The element that leaves lies one before the window, so
  * one more of the source is kept; without a border rule there may be none.
  *
- * Where the stage is such a sum down the rows, and its ring has one row, that row has what the sums of the next one are
- * made of: no others are kept, nor written beside it.
+ * Where the stage is such a sum down the rows, and its line buffer has one row, that row has what the sums of the next
+ * one are made of: no others are kept, nor written beside it.
  */
 typedef struct tap_check {
     int axis;
@@ -74,6 +74,6 @@ void ip_place_running(ip_ir *ir, ip_placed *p)
 
 bool ip_placed_is_sums(const ip_placed *p)
 {
-    return p->place == IP_PLACE_RING && p->rows == 1 && p->n_running == 1 && p->body == p->running[0] &&
+    return p->place == IP_PLACE_LINE_BUFFER && p->rows == 1 && p->n_running == 1 && p->body == p->running[0] &&
            p->running[0]->taps_x == 1 && p->running[0]->dtype == p->stage->dtype && !p->is_stored && !p->mask;
 }

@@ -79,7 +79,7 @@ static ip_stage *sums_of_three(ip_placing *p, const taps *t, const ip_stage *rea
         sum = sum ? ip_x_binary(ir, IP_X_ADD, sum, x) : x;
     }
     ip_stage *s = ip_add_row(p, reader, sum, of->dims[3], "sums of three");
-    if (s) p->kernel->placed[p->kernel->n_placed - 1].goes_beyond = true;
+    if (s) p->kernel->placed[p->kernel->n_placed - 1].pad_is_computed = true;
     return s;
 }
 

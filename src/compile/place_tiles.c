@@ -39,8 +39,8 @@
  * Note [Banks]
  * Neighbouring work-items read neighbouring elements of a row, which are in different banks, or in one word that is
  * handed to all of them. Where a row of work-items is shorter than the banks, several rows are read at once; the pitch
- * of a tile is then such that they continue each other. Of a tile that is filled column by column (emit_across.c, Note
- * [Tiles across]) neighbours write pixels below each other: its pitch puts these into different banks.
+ * of a tile is then such that they continue each other. Of a tile that is filled column by column (emit_transpose.c,
+ * Note [Transposed tiles]) neighbours write pixels below each other: its pitch puts these into different banks.
  *
  * Note [When a halo pays]
  * A stage in a tile saves writing its value to memory and reading it back, and costs the halo's operations, both for
@@ -103,7 +103,7 @@ static bool is_spread(int pitch, int pixels, int words)
 }
 
 /* The first from `words` on that does it, if one of BANKS does. */
-static int pitch_across(const ip_placed *p, int words)
+static int transposed_pitch(const ip_placed *p, int words)
 {
     const int channels = channels_of(p->stage), bytes = channels * (int)ip_dtype(p->stage->dtype)->size_bytes;
     const int words_of_pixel = (bytes + BANK_BYTES - 1) / BANK_BYTES + (bytes == 3), pixels = BANKS / channels;
@@ -117,8 +117,8 @@ static int pitch_of(const ip_placed *p, const ip_tiling *t)
 {
     int size = (int)ip_dtype(p->stage->dtype)->size_bytes;
     int words = (columns_of(p, t) * channels_of(p->stage) * size + BANK_BYTES - 1) / BANK_BYTES;
-    if (p->is_across)
-        words = pitch_across(p, words);
+    if (p->is_transposed)
+        words = transposed_pitch(p, words);
     else if (t->group_width < BANKS && t->group_height > 1 && size <= BANK_BYTES)
         words += (t->group_width - words % BANKS + BANKS) % BANKS;
     return (size > BANK_BYTES ? words + words % 2 : words) * BANK_BYTES / size;
@@ -149,8 +149,8 @@ static int64_t free_offset(const ip_kernel *k, int index, const ip_tiling *t)
 /* Operations that what a tile of a source fetches would take, for all rows of the source: Note [Lines]. */
 static double fetching(const ip_placed *p, const ip_tiling *t)
 {
-    const double columns = p->is_across ? rows_made(p, t) : columns_of(p, t),
-                 rows = p->is_across ? columns_of(p, t) : rows_made(p, t),
+    const double columns = p->is_transposed ? rows_made(p, t) : columns_of(p, t),
+                 rows = p->is_transposed ? columns_of(p, t) : rows_made(p, t),
                  bytes = columns * channels_of(p->stage) * (double)ip_dtype(p->stage->dtype)->size_bytes;
     return p->is_copy ? (bytes - 1 + LINE) * rows * OPERATIONS_PER_CACHED_BYTE : 0;
 }

@@ -4,12 +4,12 @@
  * An element of a vertical pass reads as many rows as the pass is high. The rows of a picture that are that many do not
  * stay in the first cache, so the loop waits for the second one: it reads 41 rows, say, to make one. Four rows that are
  * made together read 44. So where a stage adds up floats of many rows of inputs, one loop makes four of its rows, each
- * in its own order of terms, and the ring keeps them until they are read. The last four begin earlier where fewer are
- * left; where a strip has fewer than four, rows are made one by one.
+ * in its own order of terms, and the line buffer keeps them until they are read. The last four begin earlier where
+ * fewer are left; where a strip has fewer than four, rows are made one by one.
  *
  * Sums of bytes are not made so, though a row would be widened once and not for each of three. What four rows of them,
- * and of what they read in a ring, take of the first cache costs more: four boxes of three in a row took 1.3 times as
- * long, by two rows as by four, and one box 1.5 times (measured, 48 KiB of first cache).
+ * and of what they read in a line buffer, take of the first cache costs more: four boxes of three in a row took 1.3
+ * times as long, by two rows as by four, and one box 1.5 times (measured, 48 KiB of first cache).
  */
 #include "compile/placing.h"
 
@@ -37,9 +37,10 @@ void ip_place_together(const ip_placing *p, ip_placed *placed)
 {
     const ip_stage *s = placed->stage;
     row_check c = { .p = p, .fits = true };
-    bool is_row = placed->place == IP_PLACE_RING && p->kernel->schedule == IP_SCHEDULE_ROWS && s->kind == IP_STAGE_MAP;
+    bool is_row =
+        placed->place == IP_PLACE_LINE_BUFFER && p->kernel->schedule == IP_SCHEDULE_ROWS && s->kind == IP_STAGE_MAP;
     if (!is_row || placed->is_copy || placed->is_stored || placed->is_mask || placed->mask || placed->at_once ||
-        placed->pace >= 0 || placed->n_running > 0 || placed->goes_beyond || s->dtype != IMGPAR_F32)
+        placed->rate_of >= 0 || placed->n_running > 0 || placed->pad_is_computed || s->dtype != IMGPAR_F32)
         return;
     ip_x_walk(p->plan->ir, placed->body, check_load, &c);
     if (c.fits && c.n_loads >= LEAST_ROWS && ip_x_size(p->plan->ir, placed->body) <= MOST_OPERATIONS)

@@ -114,15 +114,15 @@ static bool is_shared(const ip_places *p, const ip_expr *x)
     return false;
 }
 
-typedef struct fetches {
+typedef struct prefetches {
     ip_ir *ir;
     const ip_expr *of[IP_MOST_SHARED];
     int n;
-} fetches;
+} prefetches;
 
-static bool note_fetched(ip_expr *x, void *user)
+static bool note_prefetched(ip_expr *x, void *user)
 {
-    fetches *f = user;
+    prefetches *f = user;
     if (!ip_reads_far(f->ir, x)) return true;
     for (int k = 0; k < f->n; k++)
         if (f->of[k]->source == x->source && ip_without_number(f->of[k]->arg[1]) == ip_without_number(x->arg[1]) &&
@@ -134,11 +134,11 @@ static bool note_fetched(ip_expr *x, void *user)
 
 static void find_fetched(ip_ir *ir, ip_places *p)
 {
-    fetches f = { .ir = ir };
-    ip_x_descend(ir, p->inner, note_fetched, &f);
+    prefetches f = { .ir = ir };
+    ip_x_descend(ir, p->inner, note_prefetched, &f);
     for (int k = 0; k < f.n; k++)
         if (is_shared(p, ip_without_number(f.of[k]->arg[1])) && is_shared(p, ip_without_number(f.of[k]->arg[2])))
-            p->fetched[p->n_fetched++] = f.of[k];
+            p->prefetched[p->n_prefetched++] = f.of[k];
 }
 
 bool ip_fits_places(const ip_site *site, const ip_placed *p, ip_segment *segment)
@@ -163,7 +163,7 @@ bool ip_fits_places(const ip_site *site, const ip_placed *p, ip_segment *segment
     if (!s.are_words) places->part = ip_lanes_part(site, inner);
     places->in_pairs = places->part && ip_fits_pairs(site, places->part);
     if (site->options->streams) find_fetched(site->ir, places);
-    if (places->n_fetched > 0) segment->calls |= 1u << IP_IDIOM_FETCH_PLACES;
+    if (places->n_prefetched > 0) segment->calls |= 1u << IP_IDIOM_PREFETCH_PLACES;
     if (places->are_words) segment->calls |= 1u << IP_IDIOM_GATHER;
     segment->places = places;
     return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Placing one kernel's stages (place.c): what is added to them first (place_copies.c, place_spread.c), and which sums
- * are carried along (place_running.c, place_sums.c).
+ * Placing one kernel's stages (place.c): what is added to them first (place_copies.c, place_broadcast.c), and which
+ * sums are carried along (place_running.c, place_sums.c).
  */
 #ifndef IP_COMPILE_PLACING_H
 #define IP_COMPILE_PLACING_H
@@ -15,7 +15,7 @@ typedef struct ip_placing {
     ip_kernel *kernel;
     ip_expr *bodies[IP_MAX_STAGES + 1]; /* of the kernel's stages, as they are rewritten to read what it keeps */
     ip_placed *reader;                  /* the entry whose loads are being visited */
-    bool walks_planes;     /* the kernel's work-items may walk planes: emit_across.c, Note [Walking planes] */
+    bool walks_planes;     /* the kernel's work-items may walk planes: emit_transpose.c, Note [Walking planes] */
     bool reads_in_place;   /* the stage whose loads are being visited does: Note [Reading in place] */
     const int64_t *domain; /* of the stage whose loads are being visited */
     /* of a column, the rows read from memory */
@@ -24,7 +24,7 @@ typedef struct ip_placing {
         int64_t bytes;
     } reads[IP_MAX_READS];
     int n_reads;
-    ip_expr *mask; /* of the stage whose values are being spread; NULL: none */
+    ip_expr *mask; /* of the stage whose values are being broadcast; NULL: none */
     const char *why;
     int capacity;
 } ip_placing;
@@ -48,11 +48,11 @@ void ip_choose_reading(ip_placing *p, const ip_stage *stage, ip_expr *body);
  * (place_repeats.c). */
 void ip_place_repeats(ip_placing *p, const ip_stage *stage, ip_expr **body);
 /* Entries for what the channels of a pixel share in stage, likewise; sets mask. */
-void ip_place_spread(ip_placing *p, const ip_stage *stage, ip_expr **body);
+void ip_place_broadcast(ip_placing *p, const ip_stage *stage, ip_expr **body);
 /* An entry for sums of three in reader, likewise (place_sums.c). */
 void ip_place_sums(ip_placing *p, const ip_stage *reader, ip_expr **body);
-/* Rows between those that are read at that pace are made for nobody. */
-bool ip_pace_leaves_rows_out(const ip_pace *pace);
+/* Rows between those that are read at that rate are made for nobody. */
+bool ip_rate_leaves_rows_out(const ip_row_rate *rate);
 /* Finds placed's running sums. */
 void ip_place_running(ip_ir *ir, ip_placed *placed);
 

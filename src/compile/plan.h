@@ -29,10 +29,10 @@ bool ip_schedule_find(const char *name, ip_schedule *schedule);
 
 /* Where a kernel keeps a stage for its own readers. */
 typedef enum ip_place {
-    IP_PLACE_RING, /* rows: the last few rows, in scratch memory of the work-item */
-    IP_PLACE_TILE, /* tiles: the tile and its halo, in local memory of the work-group */
-    IP_PLACE_NONE, /* nobody in the kernel reads it: elements go straight to its buffer */
-    IP_PLACE_TOTAL /* folded into a partial result of the work-item or the work-group */
+    IP_PLACE_LINE_BUFFER, /* rows: the last few rows, in scratch memory of the work-item */
+    IP_PLACE_TILE,        /* tiles: the tile and its halo, in local memory of the work-group */
+    IP_PLACE_NONE,        /* nobody in the kernel reads it: elements go straight to its buffer */
+    IP_PLACE_TOTAL        /* folded into a partial result of the work-item or the work-group */
 } ip_place;
 
 enum { IP_MAX_RUNNING = 4, IP_MAX_PLACED = 64, IP_TOGETHER = 4 };
@@ -40,10 +40,10 @@ enum { IP_ALL_COLUMNS = 1 << 30 }; /* more than rows that are kept whole have: p
 
 /* Rows that are read for a row of the reader: from row + lo to row + hi, where row, an expression over the reader's y,
  * is never less than for the row before. */
-typedef struct ip_pace {
+typedef struct ip_row_rate {
     ip_expr *row;
     int lo, hi;
-} ip_pace;
+} ip_row_rate;
 
 /* What makes columns of a row. */
 typedef enum ip_row_loop {
@@ -65,8 +65,7 @@ typedef struct ip_skip {
 /* Columns of a row: two parts of them, or all made alike. */
 typedef struct ip_segment {
     ip_expr *body; /* an element */
-    ip_expr *cut;  /* the column that parts[1] begins with, the same for all of the row; NULL: it is not
-                                        * cut */
+    ip_expr *cut;  /* the column that parts[1] begins with, the same for all of the row; NULL: there is none */
     const struct ip_segment *parts[2]; /* before the cut, and from it on */
     ip_expr *within;                   /* an element whose neighbours are inside: of columns between the ends */
     const struct ip_match *match;      /* the idiom that makes what it can of these; NULL: there is none */
@@ -82,7 +81,7 @@ typedef struct ip_segment {
     const struct ip_places *places;      /* places: segments.h */
 } ip_segment;
 
-/* What a row of a mask is: place_spread.c, Note [Masks]. */
+/* What a row of a mask is: place_broadcast.c, Note [Masks]. */
 typedef enum ip_mask_state { IP_MASK_CLEAR, IP_MASK_SET, IP_MASK_MIXED, IP_N_MASK_STATES } ip_mask_state;
 
 /* Elements of a row: columns are counted in int on the device, where a strip or tile may begin before its row's end and
@@ -90,38 +89,40 @@ typedef enum ip_mask_state { IP_MASK_CLEAR, IP_MASK_SET, IP_MASK_MIXED, IP_N_MAS
 enum { IP_LONGEST_ROW = INT32_MAX - (1 << 24) };
 
 /* A stage within a kernel of the rows or the tiles schedule. Rows are relative to the output row y being made (or to
- * the row that is made at its pace), or to the first and the last row of the tile: it is computed from first rows
+ * the row that is made at its rate), or to the first and the last row of the tile: it is computed from first rows
  * before it to lead rows behind it. */
 typedef struct ip_placed {
     ip_stage *stage;
     ip_expr *body; /* its element, of what the kernel keeps: the stage's own once the placement is adopted */
     ip_place place;
     bool is_copy;           /* rows of a source, copied so that columns outside can be read */
-    bool is_across;         /* such a copy, of columns as rows: emit_across.c */
+    bool is_transposed;     /* such a copy, of columns as rows: emit_transpose.c */
     const ip_stage *source; /* what is copied */
     bool is_stored;         /* rows of the strip itself are written to the stage's buffer */
     int lead;               /* computed at row y + lead */
     int first;              /* the lowest row ever needed: y + first */
     int lowest_read;        /* the lowest row that is read of it while y is made: y + lowest_read; INT_MAX: none is */
-    int rows;               /* ring: rows kept */
-    /* ring: rows that are made together, aligned to as many: emit_across.c, Note [Reading across]; 0: one */
+    int rows;               /* line buffer: rows kept */
+    /* line buffer: rows made together, aligned to as many: emit_transpose.c, Note [Transposed reads]; 0: one */
     int at_once;
-    bool is_deep; /* these are the same row of as many planes */
-    int together; /* ring: rows of neighbours that one loop makes: place_together.c, Note [Rows together]; 0: one */
-    /* rows: place in the kernel of the stage at whose pace its rows are made, its own if it is that stage; -1: one for
-     * each row of the output: place_paced.c, Note [Paces] */
-    int pace;
-    ip_pace paced; /* of that stage: the rows that its reader reads */
-    int pad;       /* ring: columns added at either side, filled by pad_border unless it goes_beyond */
-    int pad_rows;  /* tile: rows added above and below the domain, likewise */
+    bool is_deep; /* at_once counts planes, of which the same row is made, not rows */
+    int together; /* rows of neighbours made in one loop: place_together.c, Note [Rows together]; 0: one */
+    /* rows: place in the kernel of the stage at whose rate its rows are made, its own if it is that stage; -1: one for
+     * each row of the output: place_rates.c, Note [Producer row rates] */
+    int rate_of;
+    ip_row_rate rate; /* of that stage: the rows that its reader reads */
+    int pad;          /* line buffer: columns added at either side, filled by pad_border unless pad_is_computed */
+    int pad_rows;     /* tile: rows added above and below the domain, likewise */
     int pad_border;
     ip_expr *pad_outside;
-    bool goes_beyond; /* ring: these columns are computed as all others are: place_sums.c, Note [Sums of three] */
+    /* line buffer: these columns are computed as all others are: place_sums.c, Note [Sums of three] */
+    bool pad_is_computed;
     /* columns needed beyond the region, before clipping to the domain; IP_ALL_COLUMNS and up: all there are */
     int left, right;
-    bool is_mask;  /* rows: a spread value that its reader looks at a row at a time: place_spread.c, Note [Masks] */
-    ip_expr *mask; /* what its reader calls it, in the reader's body; NULL: it has none */
-    int beside_left, beside_right;    /* rows: columns beside its own that it reads from buffers, where they stand */
+    /* rows: a broadcast value that its reader looks at a row at a time: place_broadcast.c, Note [Masks] */
+    bool is_mask;
+    ip_expr *mask; /* the expression in its reader's body that stands for this row; NULL: it is no mask */
+    int beside_left, beside_right;    /* rows: halo columns that it reads from buffers in place, without a copy */
     ip_expr *running[IP_MAX_RUNNING]; /* windows of its body whose sums are carried along: see ip_place_running() */
     int n_running;
     /* rows: how a row is made, where that of its mask is such; IP_MASK_MIXED: or it has none */
@@ -145,8 +146,8 @@ typedef struct ip_scratch {
     int64_t channels;     /* elements a column */
     int64_t elements;     /* more than its columns have */
     int element_bytes;
-    bool is_ring; /* each row begins with a line of the cache */
-    bool is_line; /* of a result, where it streams: what the last block left of a line stands before it */
+    bool is_line_buffer; /* each row begins with a line of the cache */
+    bool is_line;        /* of a result, where it streams: what the last block left of a line stands before it */
 } ip_scratch;
 
 /* Of an input, the last row that is read while row y of the result is made: row y + row. */
@@ -165,7 +166,7 @@ typedef struct ip_tiling {
     int group_width, group_height; /* work-items; their product is a power of two */
     int bytes;                     /* local memory */
     bool slides;                   /* down a strip of them: place_tiles.c, Note [Sliding] */
-    /* operations a pixel of the result takes; those among them that neighbouring tiles do too; with what it fetches */
+    /* operations a pixel of the result takes; those that neighbouring tiles do too; all, with what it fetches */
     double work, halo_work, cost;
 } ip_tiling;
 
@@ -179,8 +180,14 @@ enum { IP_MAX_TEXTURES = 16 };
 /* Columns of a row that a work-item folds at a time, at most: emit_fold.c, Note [Sums of small integers]. */
 enum { IP_FOLD_COLUMNS = 65536 };
 
-/* How what is read is fetched: the argument `how` of ip_fetch_next() in shaders/helpers.cl. */
-typedef enum ip_fetch { IP_FETCH_NOTHING, IP_FETCH_AHEAD, IP_FETCH_PAGES, IP_FETCH_ROWS, IP_FETCH_BELOW } ip_fetch;
+/* How what is read is prefetched: the argument `how` of ip_prefetch_next() in shaders/helpers.cl. */
+typedef enum ip_prefetch {
+    IP_PREFETCH_NOTHING,
+    IP_PREFETCH_AHEAD,
+    IP_PREFETCH_PAGES,
+    IP_PREFETCH_ROWS,
+    IP_PREFETCH_BELOW
+} ip_prefetch;
 
 /* Bounds of a region: the first plane, row and column, and those behind the last. */
 typedef enum ip_bound { IP_Z0, IP_Z1, IP_Y0, IP_Y1, IP_X0, IP_X1 } ip_bound;
@@ -197,23 +204,23 @@ typedef enum ip_slot_kind {
     IP_SLOT_DIM, /* stage's extent `index` (0..2) */
     /* stage's buffer: where its element 0 of row 0 of plane 0 is, or would be: the buffer holds a region; wide */
     IP_SLOT_START,
-    IP_SLOT_ORIGIN,        /* stage's buffer: region origin `index` (0..2) */
-    IP_SLOT_PITCH,         /* stage's buffer: elements a row */
-    IP_SLOT_PLANE,         /* stage's buffer: elements a plane; wide */
-    IP_SLOT_PLANES,        /* stage's buffer: how many there are */
-    IP_SLOT_RING_OFFSET,   /* stage's ring: first byte / 64 within the work-item's scratch */
-    IP_SLOT_RING_PITCH,    /* stage's ring: elements a row */
-    IP_SLOT_STREAMS,       /* 1: what the kernel writes row by row is larger than caches, else 0 */
-    IP_SLOT_FETCHES,       /* how what it reads is fetched: an ip_fetch */
-    IP_SLOT_SUMS,          /* stage's running sum `index`: where its row starts, as IP_SLOT_RING_OFFSET */
-    IP_SLOT_SCRATCH_EACH,  /* scratch of a work-item, in units of 64 bytes */
-    IP_SLOT_SCRATCH_START, /* where the first one's starts, in units of 64 bytes */
-    IP_SLOT_PARTIAL,       /* a fold's partial results, one a work-item: where they start, in units of 64 bytes */
-    IP_SLOT_PARAM,         /* a number; wide for 8-byte dtypes */
-    IP_SLOT_TABLE,         /* where the table's elements start in P */
-    IP_SLOT_ITEMS,         /* number of work-items of the main kernel (finish kernels) */
-    IP_SLOT_FIRST_ITEM,    /* of the launch */
-    IP_SLOT_SCAN           /* recurrences: index is an ip_scan_slot */
+    IP_SLOT_ORIGIN,             /* stage's buffer: region origin `index` (0..2) */
+    IP_SLOT_PITCH,              /* stage's buffer: elements a row */
+    IP_SLOT_PLANE,              /* stage's buffer: elements a plane; wide */
+    IP_SLOT_PLANES,             /* stage's buffer: how many there are */
+    IP_SLOT_LINE_BUFFER_OFFSET, /* stage's line buffer: first byte / 64 within the work-item's scratch */
+    IP_SLOT_LINE_BUFFER_PITCH,  /* stage's line buffer: elements a row */
+    IP_SLOT_STREAMS,            /* 1: what the kernel writes row by row is larger than caches, else 0 */
+    IP_SLOT_PREFETCHES,         /* how what it reads is prefetched: an ip_prefetch */
+    IP_SLOT_SUMS,               /* stage's running sum `index`: where its row starts, as IP_SLOT_LINE_BUFFER_OFFSET */
+    IP_SLOT_SCRATCH_EACH,       /* scratch of a work-item, in units of 64 bytes */
+    IP_SLOT_SCRATCH_START,      /* where the first one's starts, in units of 64 bytes */
+    IP_SLOT_PARTIAL,            /* a fold's partial results, one a work-item: where they start, in units of 64 bytes */
+    IP_SLOT_PARAM,              /* a number; wide for 8-byte dtypes */
+    IP_SLOT_TABLE,              /* where the table's elements start in P */
+    IP_SLOT_ITEMS,              /* number of work-items of the main kernel (finish kernels) */
+    IP_SLOT_FIRST_ITEM,         /* of the launch */
+    IP_SLOT_SCAN                /* recurrences: index is an ip_scan_slot */
 } ip_slot_kind;
 
 enum {
@@ -263,8 +270,8 @@ typedef struct ip_check {
 typedef enum ip_helpers {
     IP_HELPERS_COMMON,
     IP_HELPERS_FUNCTIONS,
-    IP_HELPERS_WEIGH,
-    IP_HELPERS_STRETCH,
+    IP_HELPERS_DOT,
+    IP_HELPERS_UPSAMPLE,
     IP_HELPERS_LOOKUP,
     IP_HELPERS_PLACES,
     IP_N_HELPERS
@@ -290,14 +297,15 @@ typedef struct ip_kernel {
     bool has_scratch;
     unsigned helpers; /* bit n: it calls functions of that ip_helpers */
     bool looks_up;    /* work-items read a table at places of their own */
-    /* rows: what its last stage, which reads kept rows, fetches while it computes: emit_stream.c, Note [Rows ahead] */
+    /* rows: what its last stage, which reads kept rows, prefetches while it computes: emit_stream.c, Note [Rows ahead]
+     * */
     ip_row_ahead ahead[IP_MOST_AHEAD];
     int n_ahead;
-    int64_t read_bytes; /* rows: of a column, all rows of inputs that are read at once */
-    int64_t ring_bytes; /* rows: of a column, all rows that are kept */
-    /* rows: that a work-item makes, row by row; 0: one (emit_across.c, Note [Walking planes]) */
+    int64_t read_bytes;        /* rows: of a column, all rows of inputs that are read at once */
+    int64_t line_buffer_bytes; /* rows: of a column, all rows that are kept */
+    /* rows: that a work-item makes, row by row; 0: one (emit_transpose.c, Note [Walking planes]) */
     int planes_at_once;
-    bool reads_across; /* elements beside each other are read from rows below each other: a transpose */
+    bool is_transpose; /* elements beside each other are read from rows below each other: a transpose */
     bool reads_places; /* rows: pixels are made of others at computed rows and columns (emit_places.c) */
     /* rows: that a panel makes beyond its own, to fill the line it ends in: emit_stream.c, Note [Lines of panels] */
     int columns_beyond;
@@ -392,7 +400,7 @@ typedef struct ip_compile_options {
     bool pragmas;       /* the device's compiler knows "#pragma clang loop" */
     bool own_functions; /* exp, log, sin and so on are those of shaders/functions.cl */
     bool in_parts;      /* results may be made in parts: memory is limited, or several devices compute */
-    bool streams;       /* and how to fetch ahead and to store past the caches: compile/emit_stream.c */
+    bool streams;       /* and how to prefetch ahead and to store past the caches: compile/emit_stream.c */
     bool checks;        /* checked mode: compile/emit_check.c */
     /* 1 << border: in place of the arrays, what breaks these promises of theirs; 0: the arrays. With a place, z y x c,
      * of a stage: which reads of that element do, of promise number `promise`. Note [Promises kept] */
@@ -415,12 +423,12 @@ imgpar_status ip_plan_explain(const ip_plan *plan, const char *format, const cha
 
 /* Where a kernel of the rows or tiles schedule keeps a stage; NULL: it does not. */
 ip_placed *ip_kernel_placed(const ip_kernel *kernel, const ip_stage *stage);
-/* Its readers find it in a ring or tile, edges filled in. */
+/* Its readers find it in a line buffer or tile, edges filled in. */
 bool ip_placed_is_kept(const ip_placed *placed);
-/* Elements of a ring's row before that of its first column, which begins with a line of the cache: the columns that the
- * pad has there, at least. (What is stored across lines takes twice as long.) */
+/* Elements of a line buffer's row before that of its first column, which begins with a line of the cache: the columns
+ * that the pad has there, at least. (What is stored across lines takes twice as long.) */
 int ip_placed_before(const ip_placed *placed);
-/* Its row in the ring is the row of its running sums. */
+/* Its row in the line buffer is the row of its running sums. */
 bool ip_placed_is_sums(const ip_placed *placed);
 /* The kernel uses the rows schedule, or pixels and computes folds, and is no recurrence: work-items walk strips. */
 bool ip_kernel_walks_rows(const ip_kernel *kernel);
@@ -434,7 +442,7 @@ int ip_tile_rows_kept(const ip_placed *placed);
 const ip_texture *ip_kernel_texture(const ip_kernel *kernel, const ip_stage *stage);
 /* Whether stage is one of the kernel's outputs. */
 bool ip_kernel_stores(const ip_kernel *kernel, const ip_stage *stage);
-/* Rows that a strip computes beyond its own, to fill its rings. */
+/* Rows that a strip computes beyond its own, to fill its line buffers. */
 int ip_kernel_halo(const ip_kernel *kernel);
 /* How many rows of the output take about as long as what a strip computes beyond its own: the halo, or more where rows
  * of another height are made first. */

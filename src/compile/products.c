@@ -5,7 +5,7 @@
  * Note [Products of views]
  * A product is a hand-written kernel, which reads what lies in memory, so a left factor that is cut from an array, or
  * put together of parts of it, would be stored first. But the blocked kernel packs its left factor anyway, a few rows
- * at a time: it can as well fetch them from where they are (ip_mm_view in ops/matmul.h). And a sum of products,
+ * at a time: it can as well prefetch them from where they are (ip_mm_view in ops/matmul.h). And a sum of products,
  *
  *     a[0:h, 0:w] b0 + a[0:h, 1:w+1] b1 + ...
  *

@@ -150,7 +150,8 @@ static void need_load(ip_expr *x, void *user)
     need(r->k, x->source, &box);
 }
 
-/* Of a stage that hand-written kernels compute. They may fetch whole rows; what counts is what they make values of. */
+/* Of a stage that hand-written kernels compute. They may prefetch whole rows; what counts is what they make values of.
+ * */
 static void need_inputs(keeping *k, const ip_stage *s)
 {
     const ip_span *n = k->needed[s->id].axis;

@@ -6,9 +6,9 @@
  * A reader at row r that looks at r + d reads row f(r + d), f being the border rule. For replicate and both reflections
  * f never moves two rows further apart than they were and keeps rows inside where they are, so |f(r + d) - r| <= |d|: a
  * window made symmetric (reflections) or made to contain 0 (replicate, constant) holds every row that can be asked for.
- * Wrap is not like that: rows from the opposite edge are not in a ring, so it is refused vertically; horizontally it
- * needs whole rows, and is refused in tiles. Copies of a source are the exception: they hold row r of the endless
- * pattern, whatever source row that is, so a reader does not wrap at all.
+ * Wrap is not like that: rows from the opposite edge are not in a line buffer, so it is refused vertically;
+ * horizontally it needs whole rows, and is refused in tiles. Copies of a source are the exception: they hold row r of
+ * the endless pattern, whatever source row that is, so a reader does not wrap at all.
  */
 #include "base/integers.h"
 #include "compile/passes.h"
@@ -26,7 +26,7 @@ ip_reach ip_load_reach(const ip_expr *load, const int64_t domain[4])
     bool own_rows = is_own[0] && is_own[1] && channel_ok && index[0].lo == 0 && index[0].hi == 0;
     reach.is_local = own_rows && is_own[2];
     reach.is_in_rows = own_rows && !is_own[2] && load->border == IP_BORDER_NONE;
-    reach.is_paced = ip_load_pace(load, domain, &(ip_pace){ .row = NULL });
+    reach.is_paced = ip_load_rate(load, domain, &(ip_row_rate){ .row = NULL });
     if (own_rows) {
         reach.y_lo = index[1].lo;
         reach.y_hi = index[1].hi;

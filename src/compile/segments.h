@@ -62,9 +62,9 @@ typedef struct ip_places {
     bool are_words; /* pixels are made of words that are gathered, not of lanes */
     ip_expr *part;  /* of inner, as of a segment that is made of lanes */
     bool in_pairs;
-    /* what is read around places, each a row and a column, and will be farther down: Note [Places fetched] */
-    const ip_expr *fetched[IP_MOST_SHARED];
-    int n_fetched;
+    /* what is read around places, each a row and a column, and will be farther down: Note [Places prefetched] */
+    const ip_expr *prefetched[IP_MOST_SHARED];
+    int n_prefetched;
 } ip_places;
 /* Whether it is a load at a computed place. What a number is added to, or x itself. */
 bool ip_reads_far(ip_ir *ir, const ip_expr *x);

@@ -72,7 +72,7 @@ static void check_stages(checker *c)
 
 /* ---- placement: what a reader reads is kept, rows and columns ------------------------------------------ */
 
-/* The window of rows that a ring holds when row y + lead has been made is y + lead - rows + 1 .. y + lead. */
+/* The window of rows that a line buffer holds when row y + lead has been made is y + lead - rows + 1 .. y + lead. */
 static void check_rows(checker *c, const ip_placed *p, ip_reach reach, int border)
 {
     const ip_placed *r = c->reader;
@@ -80,7 +80,7 @@ static void check_rows(checker *c, const ip_placed *p, ip_reach reach, int borde
     if (p->lead < r->lead + reach.y_hi) complain(c, r->stage, "reads a row that has not been made");
     if (p->first > r->first + reach.y_lo) complain(c, r->stage, "reads a row before the first that is made");
     if (p->lowest_read > r->lead + reach.y_lo) complain(c, r->stage, "reads a row below the lowest that is known");
-    if (p->place == IP_PLACE_RING && p->lead - p->rows + 1 > r->lead + reach.y_lo)
+    if (p->place == IP_PLACE_LINE_BUFFER && p->lead - p->rows + 1 > r->lead + reach.y_lo)
         complain(c, r->stage, "reads a row that has been written over");
     if (p->left < r->left - ip_min_int(reach.x_lo, 0) || p->right < r->right + ip_max_int(reach.x_hi, 0))
         complain(c, r->stage, "reads a column that is not made");
@@ -95,8 +95,8 @@ static void check_kept(ip_expr *load, void *user)
     if (p >= r) complain(c, r->stage, "stands before what it reads");
     if (p->place == IP_PLACE_NONE || p->place == IP_PLACE_TOTAL) complain(c, r->stage, "reads what is not kept");
     if (p->last_reader < (int)(r - c->kernel->placed)) complain(c, p->stage, "is forgotten before its last reader");
-    if (p->place == IP_PLACE_RING && p->rows < 1) complain(c, p->stage, "keeps no rows");
-    if (reach.is_local && p->pace == r->pace && r->n_running == 0) check_rows(c, p, reach, load->border);
+    if (p->place == IP_PLACE_LINE_BUFFER && p->rows < 1) complain(c, p->stage, "keeps no rows");
+    if (reach.is_local && p->rate_of == r->rate_of && r->n_running == 0) check_rows(c, p, reach, load->border);
 }
 
 static void check_placed(checker *c)
@@ -131,7 +131,7 @@ static void check_segment(checker *c, const ip_placed *p, const ip_segment *segm
     if (segment->loop == IP_LOOP_SKIPS && (!segment->skip.condition || !segment->skip.left))
         complain(c, p->stage, "nothing makes the blocks it skips");
     if (segment->loop == IP_LOOP_PLACES && !segment->places) complain(c, p->stage, "nothing tells its places");
-    if ((segment->loop == IP_LOOP_PICKS || segment->loop == IP_LOOP_REPEATS) && segment->times < 2)
+    if ((segment->loop == IP_LOOP_STRIDED || segment->loop == IP_LOOP_REPEATS) && segment->times < 2)
         complain(c, p->stage, "moves no pixels");
     if (segment->loop == IP_LOOP_LANES && !segment->part) complain(c, p->stage, "has no lanes");
     if (segment->match && segment->match->stage != p->stage) complain(c, p->stage, "has another stage's idiom");
@@ -147,7 +147,7 @@ static int count_scratch(const ip_kernel *k, const ip_stage *stage)
 
 static void check_row(checker *c, const ip_placed *p)
 {
-    bool keeps_rows = p->place == IP_PLACE_RING || p->is_streamed;
+    bool keeps_rows = p->place == IP_PLACE_LINE_BUFFER || p->is_streamed;
     if (count_scratch(c->kernel, p->stage) != keeps_rows + (ip_placed_is_sums(p) ? 0 : p->n_running))
         complain(c, p->stage, "scratch memory");
     if (p->stage->kind != IP_STAGE_MAP || p->at_once) return;

@@ -10,25 +10,26 @@ enum {
     SMALL_COLUMNS = 4096,  /* a panel narrower than this is not worth a work-item of its own */
     CACHE_BYTES = 1 << 20, /* Note [Strips] */
     VECTOR_COLUMNS = 64,
-    ACROSS_COLUMNS = 64,
-    PLACES_COLUMNS = 1024,    /* what they read at computed places, and the rows above, stay in the caches */
-    ACROSS_BYTES = 48 << 10,  /* of rows that are copied together */
-    FETCHED_ACROSS = 1 << 20, /* bytes from which columns of other rows are fetched: processors foresee none of them */
+    TRANSPOSE_COLUMNS = 64,
+    PLACES_COLUMNS = 1024,      /* what they read at computed places, and the rows above, stay in the caches */
+    TRANSPOSE_BYTES = 48 << 10, /* of rows that are copied together */
+    TRANSPOSE_PREFETCHED =
+        1 << 20, /* bytes from which columns of other rows are prefetched: processors foresee none of them */
     MIN_ROWS = 16,
     GROUPS_AHEAD = 4,         /* tiles that fold: groups are this many times what keeps the device busy */
-    LONG_RUN = 256 << 10,     /* bytes that are worth fetching from many pages */
-    SHORT_ROW = 8 << 10,      /* bytes of a row up to which its next one is fetched, not its next page */
+    LONG_RUN = 256 << 10,     /* bytes that are worth prefetching from many pages */
+    SHORT_ROW = 8 << 10,      /* bytes of a row up to which its next one is prefetched, not its next page */
     WIDE_ROW = 8,             /* times as many columns as what is made of it */
     LEAST_STREAMED = 1 << 10, /* bytes of a row that goes past the caches */
     FAR_CACHE = 128 << 20,    /* bytes of a last cache that is far from its processors */
     LITTLE_WORK = 24,         /* operations a byte up to which a kernel waits for memory rather than computes */
-    SOME_WORK = 44            /* the same, up to which it is worth fetching rows ahead while it computes */
+    SOME_WORK = 44            /* the same, up to which it is worth prefetching rows ahead while it computes */
 };
 
 /* Rows of a stage that are made for one of the output, at most, about. */
 static int64_t rows_a_row(const ip_launching *l, const ip_placed *p)
 {
-    return p->pace < 0 ? 1 : ip_ceil_div(p->stage->dims[1], l->kernel->domain[1] > 0 ? l->kernel->domain[1] : 1);
+    return p->rate_of < 0 ? 1 : ip_ceil_div(p->stage->dims[1], l->kernel->domain[1] > 0 ? l->kernel->domain[1] : 1);
 }
 
 int64_t ip_operations_per_row(const ip_launching *l, int64_t columns)
@@ -47,7 +48,7 @@ static size_t bytes_a_row(const ip_launching *l, const ip_scratch *s)
     int64_t elements = ip_clamp(columns + s->beside, 0, s->most) * s->channels + s->elements;
     int64_t bytes = elements * s->element_bytes;
     /* an odd number of lines, so that rows lie in places of their own in the cache */
-    return (size_t)(s->is_ring ? (ip_ceil_div(bytes, 64) | 1) * 64 : bytes);
+    return (size_t)(s->is_line_buffer ? (ip_ceil_div(bytes, 64) | 1) * 64 : bytes);
 }
 
 /* In units of 64 bytes, none of which they share. */
@@ -62,19 +63,19 @@ static size_t scratch_units(const ip_launching *l, const ip_scratch *s)
     return s->is_line && !l->div.streams ? 0 : rows_units(l, s);
 }
 
-/* Columns of a strip that reads across: what is copied of each row of the source, or a line of it, stays in a core's
- * caches. */
-static int64_t across_columns(const ip_kernel *k)
+/* Columns of a strip that reads transposed: what is copied of each row of the source, or a line of it, stays in a
+ * core's caches. */
+static int64_t transpose_columns(const ip_kernel *k)
 {
     int64_t columns = INT64_MAX;
     for (int i = 0; i < k->n_placed; i++) {
         const ip_placed *p = &k->placed[i];
         int64_t bytes = p->at_once * p->stage->dims[3] * (int64_t)ip_dtype(p->stage->dtype)->size_bytes;
-        if (p->at_once && ACROSS_BYTES / bytes < columns)
-            columns = ACROSS_BYTES / bytes / ACROSS_COLUMNS * ACROSS_COLUMNS;
+        if (p->at_once && TRANSPOSE_BYTES / bytes < columns)
+            columns = TRANSPOSE_BYTES / bytes / TRANSPOSE_COLUMNS * TRANSPOSE_COLUMNS;
     }
     if (columns == INT64_MAX && k->reads_places) return PLACES_COLUMNS;
-    return columns == INT64_MAX || columns < ACROSS_COLUMNS ? ACROSS_COLUMNS : columns;
+    return columns == INT64_MAX || columns < TRANSPOSE_COLUMNS ? TRANSPOSE_COLUMNS : columns;
 }
 
 /*
@@ -88,11 +89,11 @@ static int64_t across_columns(const ip_kernel *k)
 static int64_t cached_columns(const ip_launching *l, int64_t columns)
 {
     const ip_kernel *k = l->kernel;
-    int64_t each = k->read_bytes + k->ring_bytes;
-    bool is_chain = k->ring_bytes * 2 > k->read_bytes * 3;
+    int64_t each = k->read_bytes + k->line_buffer_bytes;
+    bool is_chain = k->line_buffer_bytes * 2 > k->read_bytes * 3;
     int64_t fit = (is_chain ? l->runner->tuning.strip_bytes : CACHE_BYTES) / (each > 0 ? each : 1);
     int64_t least = ip_kernel_least_columns(k);
-    if (k->reads_across && !k->whole_rows) return ip_clamp(columns, 1, across_columns(k));
+    if (k->is_transpose && !k->whole_rows) return ip_clamp(columns, 1, transpose_columns(k));
     if (k->whole_rows || fit >= columns || least >= columns) return columns;
     int64_t parts = ip_ceil_div(columns, fit > least ? fit : least);
     return ip_clamp(ip_ceil_div(ip_ceil_div(columns, parts), VECTOR_COLUMNS) * VECTOR_COLUMNS, 1, columns);
@@ -172,10 +173,10 @@ static bool reads_rows_in_pieces(const ip_launching *l)
 
 /*
  * Whether inputs are read row by row, each once, and no row is kept for others: a processor foresees such runs by
- * itself, and fetching takes it a tenth to a third longer (gray, sums, blending of 12 to 48 megapixels). It foresees
+ * itself, and prefetching takes it a tenth to a third longer (gray, sums, blending of 12 to 48 megapixels). It foresees
  * them less where a row's neighbours are read beside it: erosion takes a fifth longer without. That is said of
  * processors whose last cache has 32 MiB. Those that share hundreds take long to ask it, and foresee too little:
- * blending and gray take 0.7 of the time with fetching, thresholding and maps of floats 0.8.
+ * blending and gray take 0.7 of the time with prefetching, thresholding and maps of floats 0.8.
  */
 static bool foresees_plain_runs(const ip_launching *l)
 {
@@ -185,7 +186,7 @@ static bool foresees_plain_runs(const ip_launching *l)
     if (k->is_scan && k->outputs[0]->axis == 2 && ip_stage_blocks(k->outputs[0]) == 1) return false;
     for (int i = 0; i < k->n_placed; i++)
         if (ip_placed_is_kept(&k->placed[i]) && k->placed[i].rows > 1) return false;
-    return !k->reads_other_rows && !k->reads_across && !k->reads_in_pieces;
+    return !k->reads_other_rows && !k->is_transpose && !k->reads_in_pieces;
 }
 
 /*
@@ -196,7 +197,7 @@ static bool foresees_plain_runs(const ip_launching *l)
 static void choose_streaming(ip_launching *l)
 {
     uint64_t read = bytes_read(l), written = bytes_in_rows(l), least = (uint64_t)l->runner->tuning.stream_bytes;
-    uint64_t least_fetched = l->kernel->reads_across && least > FETCHED_ACROSS ? FETCHED_ACROSS : least;
+    uint64_t least_prefetched = l->kernel->is_transpose && least > TRANSPOSE_PREFETCHED ? TRANSPOSE_PREFETCHED : least;
     uint64_t cache = ip_device_facts_of(l->runner->device)->cache_bytes,
              most = l->runner->is_step ? cache / 2 * 3 : cache / 2;
     bool stays = read + written <= most && is_read_again(l);
@@ -207,11 +208,11 @@ static void choose_streaming(ip_launching *l)
     bool waits = work <= LITTLE_WORK * (double)read,
          computes_beside = l->kernel->n_ahead > 0 && work <= SOME_WORK * (double)read;
     bool is_near = stays && l->runner->is_step;
-    l->div.fetches = read < least_fetched || is_near || foresees_plain_runs(l)  ? IP_FETCH_NOTHING
-                     : computes_beside                                          ? IP_FETCH_BELOW
-                     : reads_short_rows(l)                                      ? IP_FETCH_ROWS
-                     : waits && (reads_long_runs(l) || reads_rows_in_pieces(l)) ? IP_FETCH_PAGES
-                                                                                : IP_FETCH_AHEAD;
+    l->div.prefetches = read < least_prefetched || is_near || foresees_plain_runs(l) ? IP_PREFETCH_NOTHING
+                        : computes_beside                                            ? IP_PREFETCH_BELOW
+                        : reads_short_rows(l)                                        ? IP_PREFETCH_ROWS
+                        : waits && (reads_long_runs(l) || reads_rows_in_pieces(l))   ? IP_PREFETCH_PAGES
+                                                                                     : IP_PREFETCH_AHEAD;
     l->div.streams = written >= least && !stays;
 }
 
@@ -228,7 +229,7 @@ static bool may_stream(const ip_launching *l, const ip_scratch *line)
  * Note [Panels]
  * A strip that keeps rows is walked panel by panel, each as wide as Note [Strips] says, all in one scratch. Mostly it
  * has one panel. Of a line of millions of elements thousands of strips would have to be that narrow, and all their
- * rings together as large as what they save writing.
+ * line buffers together as large as what they save writing.
  */
 static int panels_of_strip(const ip_launching *l, int64_t columns)
 {
@@ -335,7 +336,7 @@ static imgpar_status plan_scratch(ip_launching *l, ip_error *err)
     const ip_kernel *k = l->kernel;
     ip_division *d = &l->div;
     size_t items = (size_t)d->items_x * (size_t)d->items_y * (size_t)d->items_z;
-    size_t each = 0, partials, rings = 0;
+    size_t each = 0, partials, buffers = 0;
     d->scratch_start = 0;
     for (int i = 0; i < k->n_scratch; i++)
         each += scratch_units(l, &k->scratch[i]);
@@ -347,9 +348,9 @@ static imgpar_status plan_scratch(ip_launching *l, ip_error *err)
         d->scratch_start += (partials + 63) / 64;
     }
     d->scratch_each = each;
-    if (!ip_mul_size(items, each, &rings) || rings > INT32_MAX)
+    if (!ip_mul_size(items, each, &buffers) || buffers > INT32_MAX)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
-    d->scratch_bytes = (d->scratch_start + rings + 1) * 64;
+    d->scratch_bytes = (d->scratch_start + buffers + 1) * 64;
     return IMGPAR_OK;
 }
 
@@ -395,10 +396,10 @@ int ip_scratch_offset(const ip_launching *l, const ip_stage *stage, const ip_exp
     return (int)units;
 }
 
-int ip_ring_pitch(const ip_launching *l, const ip_stage *stage)
+int ip_line_buffer_pitch(const ip_launching *l, const ip_stage *stage)
 {
-    const ip_scratch *ring = find_scratch(l, stage, NULL);
-    return (int)(bytes_a_row(l, ring) / (size_t)ring->element_bytes);
+    const ip_scratch *buffer = find_scratch(l, stage, NULL);
+    return (int)(bytes_a_row(l, buffer) / (size_t)buffer->element_bytes);
 }
 
 /* Partial results stand in the order of the outputs. */

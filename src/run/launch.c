@@ -61,7 +61,7 @@ typedef struct program_text {
 static program_text text_of(const ip_device *device, const ip_kernel *k)
 {
     static const char *const shaders[IP_N_HELPERS] = {
-        [IP_HELPERS_FUNCTIONS] = "functions", [IP_HELPERS_WEIGH] = "weigh",   [IP_HELPERS_STRETCH] = "stretch",
+        [IP_HELPERS_FUNCTIONS] = "functions", [IP_HELPERS_DOT] = "dot",       [IP_HELPERS_UPSAMPLE] = "upsample",
         [IP_HELPERS_LOOKUP] = "lookup",       [IP_HELPERS_PLACES] = "places",
     };
     program_text t = { .source = IP_STR_INIT };
@@ -72,9 +72,9 @@ static program_text text_of(const ip_device *device, const ip_kernel *k)
     ip_str_append(&t.source, k->source);
     bool in_groups = k->schedule == IP_SCHEDULE_TILES && k->n_folds > 0;
     const ip_device_facts *facts = ip_device_facts_of(device);
-    unsigned permuting = 1u << IP_HELPERS_LOOKUP | 1u << IP_HELPERS_STRETCH;
+    unsigned permuting = 1u << IP_HELPERS_LOOKUP | 1u << IP_HELPERS_UPSAMPLE;
     bool permutes = k->helpers & permuting && facts->permutes_bytes;
-    bool adds = k->helpers >> IP_HELPERS_WEIGH & 1 && facts->adds_products;
+    bool adds = k->helpers >> IP_HELPERS_DOT & 1 && facts->adds_products;
     snprintf(t.options, sizeof t.options, "%s%s%s%s%s%s", k->uses_f64 ? "-DIP_F64" : "",
              k->n_checks > 0 ? " -DIP_CHECK" : "", in_groups ? " -DIP_GROUPS" : "",
              in_groups && facts->has_sub_groups ? " -DIP_SUB_GROUPS" : "", permutes ? " -DIP_PERMUTES_BYTES" : "",

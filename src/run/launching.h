@@ -18,9 +18,9 @@ typedef struct ip_division {
     int items_x, items_y, items_z;      /* work-items; of tiles: work-groups */
     size_t scratch_start, scratch_each; /* in units of 64 bytes */
     size_t scratch_bytes;
-    bool streams;          /* what is written is large: emit_stream.c, Note [Streaming] */
-    ip_fetch fetches;      /* how what is read is fetched */
-    ip_scan_division scan; /* recurrences: this and scratch_bytes instead */
+    bool streams;           /* what is written is large: emit_stream.c, Note [Streaming] */
+    ip_prefetch prefetches; /* how what is read is prefetched */
+    ip_scan_division scan;  /* recurrences: this and scratch_bytes instead */
 } ip_division;
 
 typedef struct ip_launching {
@@ -53,8 +53,8 @@ int64_t ip_operations_per_row(const ip_launching *l, int64_t columns);
 int ip_partial_offset(const ip_launching *l, const ip_stage *fold);
 /* Of a stage's rows, or of those of one of its running sums. */
 int ip_scratch_offset(const ip_launching *l, const ip_stage *stage, const ip_expr *sums);
-/* Elements from one row of a ring to the next. */
-int ip_ring_pitch(const ip_launching *l, const ip_stage *stage);
+/* Elements from one row of a line buffer to the next. */
+int ip_line_buffer_pitch(const ip_launching *l, const ip_stage *stage);
 
 /* ---- params.c ----------------------------------------------------------------------------- */
 

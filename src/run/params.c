@@ -75,11 +75,11 @@ static int slot_value(const ip_launching *l, const ip_slot *s)
     case IP_SLOT_ORIGIN:
     case IP_SLOT_PITCH:
     case IP_SLOT_PLANES: return (int)buffer_value(l, s);
-    case IP_SLOT_RING_OFFSET: return ip_scratch_offset(l, s->stage, NULL);
+    case IP_SLOT_LINE_BUFFER_OFFSET: return ip_scratch_offset(l, s->stage, NULL);
     case IP_SLOT_STREAMS: return d->streams;
-    case IP_SLOT_FETCHES: return (int)d->fetches;
+    case IP_SLOT_PREFETCHES: return (int)d->prefetches;
     case IP_SLOT_SUMS: return ip_scratch_offset(l, s->stage, ip_kernel_placed(l->kernel, s->stage)->running[s->index]);
-    case IP_SLOT_RING_PITCH: return ip_ring_pitch(l, s->stage);
+    case IP_SLOT_LINE_BUFFER_PITCH: return ip_line_buffer_pitch(l, s->stage);
     case IP_SLOT_SCRATCH_EACH: return (int)d->scratch_each;
     case IP_SLOT_SCRATCH_START: return (int)d->scratch_start;
     case IP_SLOT_PARTIAL: return ip_partial_offset(l, s->stage);

@@ -123,7 +123,7 @@ static void run_instr(ip_ref_program *p, const ip_ref_instr *instr, const ip_ref
     case IP_REF_WINDOW:
     case IP_REF_STEPS: break;
     case IP_REF_LOOP: instr->loop(n, r, a, b, c); break;
-    case IP_REF_SPREAD:
+    case IP_REF_BROADCAST:
         if (instr->from == IP_REF_ONCE)
             instr->loop(n, r, a, NULL, NULL);
         else

@@ -14,7 +14,7 @@
  * Note [Rates]
  * Not every value of a block is computed for every element. What depends on no column is computed once; what depends on
  * the column and not on the channel once a pixel; where an operand has a lower rate than the operation, an instruction
- * SPREAD copies it to the elements. What depends on columns and channels alone, such as weights and positions of a
+ * BROADCAST copies it to the elements. What depends on columns and channels alone, such as weights and positions of a
  * resize, is computed for a whole row before the first, and kept (`n_kept` instructions).
  */
 #ifndef IP_RUN_REF_IMPL_H
@@ -43,7 +43,7 @@ typedef enum ip_ref_rate { IP_REF_ONCE, IP_REF_PIXELS, IP_REF_ELEMENTS, IP_REF_R
 typedef enum ip_ref_kind {
     IP_REF_CONSTANT,
     IP_REF_LOOP,
-    IP_REF_SPREAD,
+    IP_REF_BROADCAST,
     IP_REF_COORD,
     IP_REF_TAP,
     IP_REF_ACC,
@@ -81,7 +81,7 @@ typedef struct ip_ref_instr {
     int slot, arg[IP_X_MAX_ARGS]; /* slots of the result and of the arguments */
     int n_args;
     ip_ref_loop loop;
-    ip_ref_rate from; /* SPREAD: the rate of its argument */
+    ip_ref_rate from; /* BROADCAST: the rate of its argument */
     int n_body;       /* WINDOW, STEPS: the next so many instructions are its body */
     int window;       /* WINDOW, TAP: its number among windows */
     /* LOAD */

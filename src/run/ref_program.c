@@ -119,9 +119,9 @@ static int add(compiler *c, block *to, ip_ref_instr *instr)
     return value;
 }
 
-static int spread(compiler *c, ip_expr *x, ip_ref_rate from, ip_ref_rate rate)
+static int broadcast(compiler *c, ip_expr *x, ip_ref_rate from, ip_ref_rate rate)
 {
-    ip_ref_instr instr = { .x = x, .kind = IP_REF_SPREAD, .rate = rate, .from = from, .n_args = 1 };
+    ip_ref_instr instr = { .x = x, .kind = IP_REF_BROADCAST, .rate = rate, .from = from, .n_args = 1 };
     instr.arg[0] = compile(c, x, from);
     instr.loop = c->loops->splat[ip_ref_size_log2(x->dtype)];
     return c->status ? 0 : add(c, c->places[instr.arg[0]], &instr);
@@ -391,7 +391,7 @@ static int compile(compiler *c, ip_expr *x, ip_ref_rate rate)
     const ip_ref_rate own = rate_of(c, x);
     if (is_number(x)) rate = IP_REF_ELEMENTS;
     if (*known_at(c, x, rate)) return *known_at(c, x, rate) - 1;
-    if (!is_number(x) && own < rate) return spread(c, x, own, rate);
+    if (!is_number(x) && own < rate) return broadcast(c, x, own, rate);
     if (x->op == IP_X_WINDOW) return compile_window(c, x, rate);
     if (x->op == IP_X_LOOP) return compile_steps(c, x, rate);
 

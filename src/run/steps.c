@@ -58,7 +58,8 @@ static step_cost cost_of(const ip_plan *plan)
         c.fits = c.fits && kernel->schedule != IP_SCHEDULE_OPAQUE;
         c.rows_twice = ip_max(c.rows_twice, ip_kernel_rows_twice(kernel));
         for (int i = 0; i < kernel->n_placed; i++)
-            c.keeps_halves |= kernel->placed[i].place == IP_PLACE_RING && kernel->placed[i].stage->dtype == IMGPAR_F16;
+            c.keeps_halves |=
+                kernel->placed[i].place == IP_PLACE_LINE_BUFFER && kernel->placed[i].stage->dtype == IMGPAR_F16;
     }
     for (int k = 0; k < plan->ir->n_stages; k++)
         c.fits = c.fits && !(plan->ir->stages[k]->kind == IP_STAGE_SOURCE && plan->ir->stages[k]->node->loop);

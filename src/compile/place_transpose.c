@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads that are copied first: those that read columns or planes where rows are wanted (emit_across.c, Note [Reading
- * across], Note [Tiles across]), and those whose vectors may read beyond the end of a row (emit_lanes.c). */
+/* Loads that are copied first: those that read columns or planes where rows are wanted (emit_transpose.c, Note
+ * [Transposed reads], Note [Transposed tiles]), and those whose vectors may read beyond the end of a row
+ * (emit_lanes.c). */
 #include "base/dtype.h"
 #include "compile/passes.h"
 
@@ -24,17 +25,17 @@ static bool reads_whole_pixels(const ip_kernel *kernel, const ip_expr *load, con
     return own_channel || (s->dims[3] == 1 && domain[3] == 1 && c->op == IP_X_CONST);
 }
 
-/* Wider pixels are read whole sectors at a time by any work-item: Note [Tiles across]. */
-static bool copies_across(const ip_kernel *kernel, const ip_stage *s)
+/* Wider pixels are read whole sectors at a time by any work-item: Note [Transposed tiles]. */
+static bool copies_transposed(const ip_kernel *kernel, const ip_stage *s)
 {
     enum { SECTOR = 32 };
     return kernel->schedule == IP_SCHEDULE_ROWS ||
            (kernel->schedule == IP_SCHEDULE_TILES && s->dims[3] * (int64_t)ip_dtype(s->dtype)->size_bytes < SECTOR);
 }
 
-bool ip_reads_across(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4])
+bool ip_reads_transposed(ip_ir *ir, const ip_kernel *kernel, const ip_expr *load, const int64_t domain[4])
 {
-    return copies_across(kernel, load->source) && reads_whole_pixels(kernel, load, domain) &&
+    return copies_transposed(kernel, load->source) && reads_whole_pixels(kernel, load, domain) &&
            is_unit(ir, load->arg[1], 2) && is_unit(ir, load->arg[2], 1) &&
            !(load->arg[0]->uses & (IP_USES_X | IP_USES_Y | IP_USES_C | IP_USES_TAP));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of values that the channels of a pixel share, or that their numbers tell: spread.c, Note [Spreading]. */
+/* Rows of values that the channels of a pixel share, or that their numbers tell: broadcast.c, Note [Broadcasting]. */
 #include "compile/placing.h"
 
 #include "base/dtype.h"
@@ -47,9 +47,10 @@ static ip_expr *kept_row(ip_placing *p, const ip_stage *reader, ip_expr *value, 
 
 /*
  * Note [Masks]
- * A mask is mostly the same for a whole row of a strip: inside or outside. Where a spread value is all 0 or all at its
- * maximum there, it is not spread, and its reader is computed with that number in its place, so that what the mask
- * hides is neither read nor computed. The loop is written three times, so the body must be short, and save something.
+ * A mask is mostly the same for a whole row of a strip: inside or outside. Where a broadcast value is all 0 or all at
+ * its maximum there, it is not broadcast, and its reader is computed with that number in its place, so that what the
+ * mask hides is neither read nor computed. The loop is written three times, so the body must be short, and save
+ * something.
  */
 enum { MASKED_OPERATIONS = 60 };
 
@@ -59,15 +60,15 @@ ip_expr *ip_masked_body(ip_ir *ir, ip_expr *body, ip_expr *mask, bool is_set)
     return ip_put_value(ir, body, mask, number);
 }
 
-static bool is_mask(ip_placing *p, const ip_stage *reader, ip_expr *body, ip_expr *spread)
+static bool is_mask(ip_placing *p, const ip_stage *reader, ip_expr *body, ip_expr *broadcast)
 {
     ip_ir *ir = p->plan->ir;
     int size = ip_x_size(ir, body);
-    if (reader->kind != IP_STAGE_MAP || (spread->dtype != IMGPAR_BOOL && spread->dtype != IMGPAR_U8) ||
+    if (reader->kind != IP_STAGE_MAP || (broadcast->dtype != IMGPAR_BOOL && broadcast->dtype != IMGPAR_U8) ||
         size > MASKED_OPERATIONS)
         return false;
-    return ip_x_size(ir, ip_masked_body(ir, body, spread, false)) * 2 < size ||
-           ip_x_size(ir, ip_masked_body(ir, body, spread, true)) * 2 < size;
+    return ip_x_size(ir, ip_masked_body(ir, body, broadcast, false)) * 2 < size ||
+           ip_x_size(ir, ip_masked_body(ir, body, broadcast, true)) * 2 < size;
 }
 
 static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
@@ -78,7 +79,7 @@ static ip_expr *put_channel(ip_ir *ir, ip_expr *x, void *user)
 static ip_expr *of_channel(ip_ir *ir, ip_expr *value, int c) { return ip_x_map_values(ir, value, put_channel, &c); }
 
 /* value, which differs by the channel's number, from a row of what all channels but the last share, where the last is
- * the same in all columns: the form that is written in vectors (emit_spread.c). Else value itself. */
+ * the same in all columns: the form that is written in vectors (emit_broadcast.c). Else value itself. */
 static ip_expr *but_for_last(ip_placing *p, const ip_stage *reader, ip_expr *value)
 {
     ip_ir *ir = p->plan->ir;
@@ -93,19 +94,19 @@ static ip_expr *but_for_last(ip_placing *p, const ip_stage *reader, ip_expr *val
     return ip_x_select(ir, is_last, of_last, once);
 }
 
-static void spread_value(ip_placing *p, const ip_stage *reader, ip_expr **body, ip_expr *value)
+static void broadcast_value(ip_placing *p, const ip_stage *reader, ip_expr **body, ip_expr *value)
 {
-    ip_expr *once = value, *spread;
+    ip_expr *once = value, *broadcast;
     if (value->uses & IP_USES_C)
         once = but_for_last(p, reader, value);
     else if (value->op != IP_X_LOAD)
         once = kept_row(p, reader, value, 1, "what the channels share");
     const char *note = once->uses & IP_USES_C ? "by the channel's number" : "the same for each channel";
-    spread = kept_row(p, reader, once, ip_stage_domain(reader)[3], note);
-    *body = ip_put_value(p->plan->ir, *body, value, spread);
-    if (!p->mask && is_mask(p, reader, *body, spread)) {
+    broadcast = kept_row(p, reader, once, ip_stage_domain(reader)[3], note);
+    *body = ip_put_value(p->plan->ir, *body, value, broadcast);
+    if (!p->mask && is_mask(p, reader, *body, broadcast)) {
         p->kernel->placed[p->kernel->n_placed - 1].is_mask = true;
-        p->mask = spread;
+        p->mask = broadcast;
     }
 }
 
@@ -130,24 +131,24 @@ static bool occurs(ip_ir *ir, ip_expr *body, const ip_expr *value)
 }
 
 /* What is made of others comes first, and takes its own with it. */
-static void sort_by_size(ip_spread *spread)
+static void sort_by_size(ip_broadcast *broadcast)
 {
-    for (int k = 1; k < spread->n; k++)
-        for (int i = k; i > 0 && spread->values[i - 1]->id < spread->values[i]->id; i--) {
-            ip_expr *later = spread->values[i];
-            spread->values[i] = spread->values[i - 1];
-            spread->values[i - 1] = later;
+    for (int k = 1; k < broadcast->n; k++)
+        for (int i = k; i > 0 && broadcast->values[i - 1]->id < broadcast->values[i]->id; i--) {
+            ip_expr *later = broadcast->values[i];
+            broadcast->values[i] = broadcast->values[i - 1];
+            broadcast->values[i - 1] = later;
         }
 }
 
-void ip_place_spread(ip_placing *p, const ip_stage *reader, ip_expr **body)
+void ip_place_broadcast(ip_placing *p, const ip_stage *reader, ip_expr **body)
 {
-    ip_spread spread;
+    ip_broadcast broadcast;
     p->mask = NULL;
     if ((reader->kind != IP_STAGE_MAP && reader->kind != IP_STAGE_REDUCE) ||
-        !ip_find_spread(p->plan->ir, *body, ip_stage_domain(reader)[3], &spread))
+        !ip_find_broadcast(p->plan->ir, *body, ip_stage_domain(reader)[3], &broadcast))
         return;
-    sort_by_size(&spread);
-    for (int k = 0; k < spread.n; k++)
-        if (occurs(p->plan->ir, *body, spread.values[k])) spread_value(p, reader, body, spread.values[k]);
+    sort_by_size(&broadcast);
+    for (int k = 0; k < broadcast.n; k++)
+        if (occurs(p->plan->ir, *body, broadcast.values[k])) broadcast_value(p, reader, body, broadcast.values[k]);
 }

@@ -2,7 +2,7 @@
 /*
  * Every n-th pixel of a row.
  *
- * Note [Picks]
+ * Note [Strided loads]
  * What slice(step=) makes of a row that is at hand, or in memory, computes nothing: it moves pixels closer together.
  * Compilers put such elements into vectors one by one, or shuffle twice as many vectors as there need be. A pixel of
  * one, two or four bytes and what is left out behind it are a word where they are two or four pixels together: words
@@ -66,7 +66,7 @@ static void take_words(ip_emit *e, const ip_taking *t)
     const char *last = ip_text(e->ir, "%s - 1", t->n);
     ip_mark mark = ip_emit_enter(e, ip_emit_vectors(e, "k", "0", last, e->options->tuning.vector_bytes / (int)word));
     ip_emit_do(e, ip_text(e->ir,
-                          "ip_pick_%s_of_%s((__global uchar *)(%s + k * %d), (__global const uchar *)(%s + k * %d))",
+                          "ip_strided_%s_of_%s((__global uchar *)(%s + k * %d), (__global const uchar *)(%s + k * %d))",
                           ip_emit_word_of(pixel), ip_emit_word_of(word), t->to, e->channels, t->from, t->by));
     ip_emit_leave(e, mark);
     for (int c = 0; c < e->channels; c++)
@@ -76,7 +76,7 @@ static void take_words(ip_emit *e, const ip_taking *t)
 
 /* ---- rows --------------------------------------------------------------------------------------- */
 
-void ip_emit_pick_row(ip_emit *e, const ip_columns *c)
+void ip_emit_strided_row(ip_emit *e, const ip_columns *c)
 {
     const ip_stage *s = c->stage;
     ip_taking t = { .by = c->segment->times * e->channels, .dtype = s->dtype, .is_global = true };

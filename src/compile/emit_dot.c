@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Note [Weighing]
+ * Note [Dot products]
  * Bytes and shorts that are multiplied by weights of 16 bits and added up in 32, as the passes of a Gaussian are
  * (ops/stages_blur.c, Note [Whole weights]): processors multiply two of them in a lane and add the products. Compilers
  * do not find that; they widen each element and multiply it by itself. Some processors (AVX-512 VNNI) add the products
- * to the sum by the same instruction, which is used whatever PoCL's compiler takes them for. So shaders/weigh.cl has
+ * to the sum by the same instruction, which is used whatever PoCL's compiler takes them for. So shaders/dot.cl has
  * functions for it, which are given the rows, where in them a term begins, and the weights, whatever their number. What
  * they make is what the stage says: sums are exact, the results saturated. Where they make nothing, of narrow rows or
  * on processors of other kinds, the loop does that is written behind the call.
@@ -67,7 +67,7 @@ static const char *elements_of(ip_emit *e, const ip_columns *c)
     return ip_text(e->ir, "%s * %d, %s * %d", c->from, e->channels, c->to, e->channels);
 }
 
-const char *ip_call_weigh(ip_emit *e, const ip_match *m, const ip_columns *c)
+const char *ip_call_dot(ip_emit *e, const ip_match *m, const ip_columns *c)
 {
     const ip_linear *form = &m->form;
     const ip_linear_term *first = &form->terms[0];
@@ -85,7 +85,7 @@ const char *ip_call_weigh(ip_emit *e, const ip_match *m, const ip_columns *c)
     const char *start = ip_emit_addend(e, form->start), *shift = ip_emit_value(e, form->shift);
     const char *offset = ip_emit_addend(e, form->offset), *to = ip_dtype(m->stage->dtype)->cl;
     ip_emit_let_int(e, rest,
-                    ip_text(e->ir, "ip_weigh_%s_%s_%s(%s, %s, %s, %d, %s, %s, %s & 31, %s) ? %s : %s", each, from, to,
+                    ip_text(e->ir, "ip_dot_%s_%s_%s(%s, %s, %s, %d, %s, %s, %s & 31, %s) ? %s : %s", each, from, to,
                             c->target, rows, weights, n, elements_of(e, c), start, shift, offset, c->to, c->from));
     return rest;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pixels of bytes made of two that stand beside each other, of a row that gets longer: src/compile/emit_stretch.c, Note
- * [Stretching].
+ * Pixels of bytes made of two that stand beside each other, of a row that gets longer: src/compile/emit_upsample.c,
+ * Note [Upsampling rows].
  *
  *     to[x] = saturated(((weights[2 x] * row[first[x]] + weights[2 x + 1] * row[first[x] + 1] + start) >> shift) +
  *     offset)
@@ -38,7 +38,7 @@ struct __attribute__((packed, may_alias)) ip_any_int16 {
  * it. Either becomes 16 bits; what place says 128 of becomes 0. They are multiplied by two weights of 16 bits each, and
  * added.
  */
-static inline int16 ip_stretched(__global const uchar *from, int16 place, int by, int16 weights)
+static inline int16 ip_upsampleed(__global const uchar *from, int16 place, int by, int16 weights)
 {
     const char16 bytes = ((__global const struct ip_any_char16 *)from)->all;
     const int16 places = place + (place << 16) + (int)(((uint)by << 16) + 0x80008000u);
@@ -79,7 +79,7 @@ static inline void ip_put16_short(__global short *to, int16 v)
  * With AVX-512 VBMI (IP_PERMUTES_BYTES: lookup.cl) bytes are taken from 64 at once. The tables are read for 16 pixels;
  * the first of these are made, as many as are VECTORS of 16 elements and read no more than 64 bytes.
  */
-#define IP_STRETCHES __attribute__((target("avx512bw,avx512vbmi")))
+#define IP_UPSAMPLES __attribute__((target("avx512bw,avx512vbmi")))
 
 #define IP_SIXTEEN(F, V, C)                                                                                           \
     F(16 * V, C), F(16 * V + 1, C), F(16 * V + 2, C), F(16 * V + 3, C), F(16 * V + 4, C), F(16 * V + 5, C),           \
@@ -89,8 +89,8 @@ static inline void ip_put16_short(__global short *to, int16 v)
 #define IP_TWICE_CHANNEL_OF(E, C) (E) % C * 0x10001
 
 /* Places are of bytes in two lanes of 16 bits, as are weights. */
-IP_STRETCHES
-static inline int16 ip_stretched_of_64(ip_chars64 bytes, int16 places, int16 weights)
+IP_UPSAMPLES
+static inline int16 ip_upsampleed_of_64(ip_chars64 bytes, int16 places, int16 weights)
 {
     const ip_chars64 zero = 0;
     const ip_chars64 taken = __builtin_ia32_permvarqi512(bytes, __builtin_astype(places, ip_chars64));
@@ -99,18 +99,18 @@ static inline int16 ip_stretched_of_64(ip_chars64 bytes, int16 places, int16 wei
         __builtin_ia32_pmaddwd512(__builtin_astype(two, ip_shorts32), __builtin_astype(weights, ip_shorts32)), int16);
 }
 
-#define IP_STRETCH_VECTOR(V, C, TO)                                                                                 \
-    {                                                                                                               \
-        const int16 place = __builtin_shufflevector(places, places, IP_SIXTEEN(IP_PIXEL_OF, V, C)) +                \
-                            (int16)(IP_SIXTEEN(IP_TWICE_CHANNEL_OF, V, C));                                         \
-        const int16 weight = __builtin_shufflevector(pairs, pairs, IP_SIXTEEN(IP_PIXEL_OF, V, C));                  \
-        ip_put16_##TO(to + x * C + 16 * V, ((ip_stretched_of_64(bytes, place, weight) + start) >> shift) + offset); \
+#define IP_UPSAMPLE_VECTOR(V, C, TO)                                                                                 \
+    {                                                                                                                \
+        const int16 place = __builtin_shufflevector(places, places, IP_SIXTEEN(IP_PIXEL_OF, V, C)) +                 \
+                            (int16)(IP_SIXTEEN(IP_TWICE_CHANNEL_OF, V, C));                                          \
+        const int16 weight = __builtin_shufflevector(pairs, pairs, IP_SIXTEEN(IP_PIXEL_OF, V, C));                   \
+        ip_put16_##TO(to + x * C + 16 * V, ((ip_upsampleed_of_64(bytes, place, weight) + start) >> shift) + offset); \
     }
-#define IP_STRETCH_VECTORS_1(C, TO) IP_STRETCH_VECTOR(0, C, TO)
-#define IP_STRETCH_VECTORS_2(C, TO) IP_STRETCH_VECTORS_1(C, TO) IP_STRETCH_VECTOR(1, C, TO)
-#define IP_STRETCH_VECTORS_3(C, TO) IP_STRETCH_VECTORS_2(C, TO) IP_STRETCH_VECTOR(2, C, TO)
+#define IP_UPSAMPLE_VECTORS_1(C, TO) IP_UPSAMPLE_VECTOR(0, C, TO)
+#define IP_UPSAMPLE_VECTORS_2(C, TO) IP_UPSAMPLE_VECTORS_1(C, TO) IP_UPSAMPLE_VECTOR(1, C, TO)
+#define IP_UPSAMPLE_VECTORS_3(C, TO) IP_UPSAMPLE_VECTORS_2(C, TO) IP_UPSAMPLE_VECTOR(2, C, TO)
 
-#define IP_STRETCH_MANY(C, VECTORS, TO)                                                              \
+#define IP_UPSAMPLE_MANY(C, VECTORS, TO)                                                             \
     for (; x + 16 <= end && first[x] * C + 64 <= row_bytes; x += 16 * VECTORS / C) {                 \
         const ip_chars64 bytes = ((__global const struct ip_any_char64 *)(row + first[x] * C))->all; \
         const int16 f = ((__global const struct ip_any_int16 *)(first + x))->all;                    \
@@ -120,13 +120,13 @@ static inline int16 ip_stretched_of_64(ip_chars64 bytes, int16 places, int16 wei
         const int16 high = __builtin_shufflevector(a, b, IP_SIXTEEN(IP_SECOND_OF, 0, 1));            \
         const int16 pairs = (low & 0xffff) | high << 16;                                             \
         const int16 places = (f - f.s0) * (C * 0x10001) + (C << 16);                                 \
-        IP_STRETCH_VECTORS_##VECTORS(C, TO)                                                          \
+        IP_UPSAMPLE_VECTORS_##VECTORS(C, TO)                                                         \
     }
 #define IP_FIRST_OF(E, C) 2 * (E)
 #define IP_SECOND_OF(E, C) 2 * (E) + 1
 #else
-#define IP_STRETCHES
-#define IP_STRETCH_MANY(C, VECTORS, TO)
+#define IP_UPSAMPLES
+#define IP_UPSAMPLE_MANY(C, VECTORS, TO)
 #endif
 
 /* Which pixel each of 16 elements belongs to, and its channel. */
@@ -145,14 +145,14 @@ static inline int16 ip_stretched_of_64(ip_chars64 bytes, int16 places, int16 wei
 
 /* PIXELS are made at a time: what they read lies within 16 bytes. Their places are in a vector of READ. Before that
  * VECTORS are made at a time, where processors can. */
-#define IP_STRETCH(C, PIXELS, READ, VECTORS, TO)                                                                  \
-    IP_STRETCHES                                                                                                  \
-    IP_APART int ip_stretch_##C##_##TO(__global TO *to, __global const uchar *row, int row_bytes,                 \
+#define IP_UPSAMPLE(C, PIXELS, READ, VECTORS, TO)                                                                 \
+    IP_UPSAMPLES                                                                                                  \
+    IP_APART int ip_upsample_##C##_##TO(__global TO *to, __global const uchar *row, int row_bytes,                \
                                        __global const int *first, __global const int *weights, int from, int end, \
                                        int start, int shift, int offset)                                          \
     {                                                                                                             \
         int x = from;                                                                                             \
-        IP_STRETCH_MANY(C, VECTORS, TO)                                                                           \
+        IP_UPSAMPLE_MANY(C, VECTORS, TO)                                                                          \
         for (; x + READ <= end && x * C + 16 <= end * C && first[x] * C + 16 <= row_bytes; x += PIXELS) {         \
             const int##READ f = ((__global const struct ip_any_int##READ *)(first + x))->all;                     \
             const int##READ a = ((__global const struct ip_any_int##READ *)(weights + 2 * x))->all;               \
@@ -161,7 +161,7 @@ static inline int16 ip_stretched_of_64(ip_chars64 bytes, int16 places, int16 wei
             const int16 low = __builtin_shufflevector(a, b, IP_PIXELS_##C(IP_FIRST_WEIGHT));                      \
             const int16 high = __builtin_shufflevector(a, b, IP_PIXELS_##C(IP_SECOND_WEIGHT));                    \
             const int16 place = behind * C + (int16)(IP_CHANNELS_##C);                                            \
-            const int16 sums = ip_stretched(row + f.s0 * C, place, C, (low & 0xffff) | high << 16);               \
+            const int16 sums = ip_upsampleed(row + f.s0 * C, place, C, (low & 0xffff) | high << 16);              \
             ip_put16_##TO(to + x * C, ((sums + start) >> shift) + offset);                                        \
         }                                                                                                         \
         return x;                                                                                                 \
@@ -169,8 +169,8 @@ static inline int16 ip_stretched_of_64(ip_chars64 bytes, int16 places, int16 wei
 
 #else
 
-#define IP_STRETCH(C, PIXELS, READ, VECTORS, TO)                                                                       \
-    static inline int ip_stretch_##C##_##TO(__global TO *to, __global const uchar *row, int row_bytes,                 \
+#define IP_UPSAMPLE(C, PIXELS, READ, VECTORS, TO)                                                                      \
+    static inline int ip_upsample_##C##_##TO(__global TO *to, __global const uchar *row, int row_bytes,                \
                                             __global const int *first, __global const int *weights, int from, int end, \
                                             int start, int shift, int offset)                                          \
     {                                                                                                                  \
@@ -178,11 +178,11 @@ static inline int16 ip_stretched_of_64(ip_chars64 bytes, int16 places, int16 wei
     }
 
 #endif
-IP_STRETCH(1, 15, 16, 1, uchar)
-IP_STRETCH(2, 7, 8, 2, uchar)
-IP_STRETCH(3, 4, 4, 3, uchar)
-IP_STRETCH(4, 3, 4, 3, uchar)
-IP_STRETCH(1, 15, 16, 1, short)
-IP_STRETCH(2, 7, 8, 2, short)
-IP_STRETCH(3, 4, 4, 3, short)
-IP_STRETCH(4, 3, 4, 3, short)
+IP_UPSAMPLE(1, 15, 16, 1, uchar)
+IP_UPSAMPLE(2, 7, 8, 2, uchar)
+IP_UPSAMPLE(3, 4, 4, 3, uchar)
+IP_UPSAMPLE(4, 3, 4, 3, uchar)
+IP_UPSAMPLE(1, 15, 16, 1, short)
+IP_UPSAMPLE(2, 7, 8, 2, short)
+IP_UPSAMPLE(3, 4, 4, 3, short)
+IP_UPSAMPLE(4, 3, 4, 3, short)

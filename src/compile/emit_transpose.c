@@ -2,23 +2,23 @@
 /*
  * Columns of a source as rows.
  *
- * Note [Reading across]
+ * Note [Transposed reads]
  * Where an element's column comes from its row and its row from its column, as in a transpose, a row of the result is a
  * column of the source: one element of each of many rows that lie far apart, and the next row of the result wants their
  * neighbours. So some rows of the result, as many as make 64 to 128 bytes of a row of the source, are copied together:
- * of each row of the source those bytes, from one end to the other, to a column of a ring that stays in the caches of a
- * core, most of it in the first one. What reads them then reads rows. What the next copy will want of a row of the
- * source stands beside, and is fetched ahead.
+ * of each row of the source those bytes, from one end to the other, to a column of a line buffer that stays in the
+ * caches of a core, most of it in the first one. What reads them then reads rows. What the next copy will want of a row
+ * of the source stands beside, and is prefetched.
  *
  * Note [Walking planes]
  * Where it is the plane that an element's column comes from, as in permute(a, [2, 1, 0]), the same is done with planes
  * for rows: a work-item walks the rows of several planes, and of each row makes all of these before it goes on. Nothing
  * else may be kept from row to row. So it does where planes read different elements of one row, as where channels
  * become planes: the row is in the first cache for all but one. Each plane is written elsewhere. Rows that are too
- * short to stream (emit_stream.c) are fetched two rows ahead, since a processor reads a line before it writes to it,
+ * short to stream (emit_stream.c) are prefetched two rows ahead, since a processor reads a line before it writes to it,
  * and does not foresee those of as many places: permute(a, [2, 0, 1]) of [6000, 50, 20] floats took a third longer.
  *
- * Note [Tiles across]
+ * Note [Transposed tiles]
  * A GPU reads memory by sectors, of which a column of small pixels uses one pixel each. So a tile is filled by rows of
  * the source: neighbouring work-items take elements beside each other there, which lie below each other in the tile.
  * The tile's pitch puts these into different banks (place_tiles.c, Note [Banks]). What reads the tile reads rows.
@@ -51,7 +51,7 @@ static const char *first_of_run(ip_emit *e, const ip_placed *p, const char *from
  * What stands beside is read for the next copy. Where nothing does, and where planes are walked so that the column is
  * the source's row, what is read some rows later: a page's worth of them.
  */
-static void fetch_next(ip_emit *e, const ip_placed *p, const char *from, const char *row)
+static void prefetch_next(ip_emit *e, const ip_placed *p, const char *from, const char *row)
 {
     enum { PAGE_BYTES = 4096 };
     const ip_stage *source = p->source;
@@ -62,8 +62,8 @@ static void fetch_next(ip_emit *e, const ip_placed *p, const char *from, const c
                                 PAGE_BYTES, pitch, size, pitch);
     const char *beside = p->is_deep ? NULL : first_of_run(e, p, from, ip_text(e->ir, "(%s + n)", row));
     if (beside) later = ip_text(e->ir, "(%s + n < %s ? %s : %s)", row, ip_emit_dim(e, p->stage, 1), beside, later);
-    e->block = ip_emit_if(e, ip_emit_slot(e, IP_SLOT_FETCHES));
-    ip_emit_do(e, ip_text(e->ir, "ip_fetch((__global const uchar *)(%s), %s * %d)", later,
+    e->block = ip_emit_if(e, ip_emit_slot(e, IP_SLOT_PREFETCHES));
+    ip_emit_do(e, ip_text(e->ir, "ip_prefetch((__global const uchar *)(%s), %s * %d)", later,
                           beside ? ip_text(e->ir, "%d", p->at_once) : "n", pixel));
 }
 
@@ -71,7 +71,7 @@ static void fetch_next(ip_emit *e, const ip_placed *p, const char *from, const c
 static void move_pixels(ip_emit *e, const ip_placed *p, const char *from, const char *row, int lanes)
 {
     const char *type = p->stage->dtype == IMGPAR_F16 ? "ushort" : ip_dtype(p->stage->dtype)->cl; /* bits */
-    const char *pitch = ip_emit_slot_of(e, IP_SLOT_RING_PITCH, p->stage);
+    const char *pitch = ip_emit_slot_of(e, IP_SLOT_LINE_BUFFER_PITCH, p->stage);
     ip_mark mark = ip_emit_enter(e, ip_emit_for(e, "j", "0", "n"));
     const char *column = column_at(e, p, ip_text(e->ir, "(%s + j)", row));
     const char *read = ip_text(e->ir, "(__global const %s *)%s + (long)%s * %d", type, from, column, e->channels);
@@ -118,7 +118,7 @@ static void move_elements(ip_emit *e, const ip_placed *p, const char *row)
     ip_mark mark = ip_emit_enter(e, ip_emit_for(e, "j", "0", "n"));
     ip_emit_let_int(e, "across", ip_text(e->ir, "%s + j", row));
     ip_emit_let(e, ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl), "to",
-                ip_text(e->ir, "kept + j * %s", ip_emit_slot_of(e, IP_SLOT_RING_PITCH, s)));
+                ip_text(e->ir, "kept + j * %s", ip_emit_slot_of(e, IP_SLOT_LINE_BUFFER_PITCH, s)));
     *coord = "across";
     e->coord[3] = "0";
     if (e->channels > 1) {
@@ -161,31 +161,33 @@ static const char *turn_rows(ip_emit *e, const ip_placed *p, const char *type, c
         ip_mark in_row = { e->block, e->n_trail, e->n_rows };
         e->coord[2] = at[k];
         from[k] = ip_emit_row_pointer(e, load);
-        fetch_next(e, p, from[k], row);
+        prefetch_next(e, p, from[k], row);
         ip_emit_leave(e, in_row);
     }
     const char *read = ip_text(e->ir, "__global const %s *", type);
-    ip_emit_do(
-        e, ip_text(e->ir, "ip_turn_%s%s((%s)%s, (%s)%s, (%s)%s, (%s)%s, %s, n, %d, (__global %s *)kept + x * %d, %s)",
-                   type, e->channels == 3 ? "3" : "", read, from[0], read, from[1], read, from[2], read, from[3],
-                   column_at(e, p, row), back, type, e->channels, ip_emit_slot_of(e, IP_SLOT_RING_PITCH, p->stage)));
+    ip_emit_do(e, ip_text(e->ir,
+                          "ip_turn_%s%s((%s)%s, (%s)%s, (%s)%s, (%s)%s, %s, n, %d, (__global %s *)kept + x * %d, %s)",
+                          type, e->channels == 3 ? "3" : "", read, from[0], read, from[1], read, from[2], read, from[3],
+                          column_at(e, p, row), back, type, e->channels,
+                          ip_emit_slot_of(e, IP_SLOT_LINE_BUFFER_PITCH, p->stage)));
     e->coord[2] = NULL;
     ip_emit_leave(e, mark);
     return "turned";
 }
 
-void ip_emit_across(ip_emit *e, const ip_placed *p, const char *xa, const char *xb, const char *row, const char *first)
+void ip_emit_transposed_rows(ip_emit *e, const ip_placed *p, const char *xa, const char *xb, const char *row,
+                             const char *first)
 {
     const ip_expr *load = p->stage->body;
     const char *type = ip_text(e->ir, "__global %s *", ip_dtype(p->stage->dtype)->cl),
-               *pitch = ip_emit_slot_of(e, IP_SLOT_RING_PITCH, p->stage);
+               *pitch = ip_emit_slot_of(e, IP_SLOT_LINE_BUFFER_PITCH, p->stage);
     const char *test = p->is_deep ? "z == za" : ip_text(e->ir, "%s %% %d == 0 | %s == %s", row, p->at_once, row, first);
     const char *n = p->is_deep ? "zb - za"
                                : ip_text(e->ir, "min(%d - %s %% %d, min(yb + %d, %s) - %s)", p->at_once, row,
                                          p->at_once, p->lead, ip_emit_dim(e, p->stage, 1), row);
     const char *kept = p->is_deep
-                           ? ip_emit_ring(e, p->stage)
-                           : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_ring(e, p->stage), row, p->rows, pitch);
+                           ? ip_emit_storage(e, p->stage)
+                           : ip_text(e->ir, "%s + (%s %% %d) * %s", ip_emit_storage(e, p->stage), row, p->rows, pitch);
     ip_mark before = ip_emit_enter(e, ip_emit_if(e, test));
     ip_emit_let_int(e, "n", n);
     ip_emit_let(e, type, "kept", kept);
@@ -196,7 +198,7 @@ void ip_emit_across(ip_emit *e, const ip_placed *p, const char *xa, const char *
     e->coord[2] = "x";
     const char *from = ip_emit_row_pointer(e, load);
     ip_mark in_line = { e->block, e->n_trail, e->n_rows };
-    fetch_next(e, p, from, row);
+    prefetch_next(e, p, from, row);
     ip_emit_leave(e, in_line);
     if (e->channels >= 2 && e->channels <= 4 && !e->options->checks)
         move_line(e, p, from, row, xb);
@@ -208,7 +210,7 @@ void ip_emit_across(ip_emit *e, const ip_placed *p, const char *xa, const char *
 
 /* ---- tiles --------------------------------------------------------------------------------------- */
 
-void ip_emit_tile_across(ip_emit *e, const ip_placed *p)
+void ip_emit_transposed_tile(ip_emit *e, const ip_placed *p)
 {
     const ip_stage *s = p->stage;
     const ip_tiling *t = &e->kernel->tiling;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Flat loops and spread values.
+ * Flat loops and broadcast values.
  *
- * Note [Spreading]
+ * Note [Broadcasting]
  * Where the channels of a pixel do not interact, a row is one loop over x * channels + c, which reads and writes with
  * unit stride and vectorises as well as one of a single channel. A value that the channels share, the mask of an
  * overlay, the gray of a pixel, a coordinate, would break that loop: it is known by x, not by x * channels + c. So it
@@ -10,22 +10,22 @@
  * depends on the channel by its number alone, as a divisor that is alpha for colours and 1 for alpha: no element of the
  * channel is read for it, and a pixel's are computed together.
  *
- * What is spread is as narrow as can be: from the largest expression that does not depend on the channel the way leads
- * down through operations on it alone (a conversion, 255 - m), to the one of the fewest bytes.
+ * What is broadcast is as narrow as can be: from the largest expression that does not depend on the channel the way
+ * leads down through operations on it alone (a conversion, 255 - m), to the one of the fewest bytes.
  */
 #include "base/dtype.h"
 #include "compile/passes.h"
 
 enum {
     MAX_CHANNELS = 4,
-    MAX_BYTES = 8 /* of all values spread for a stage: beyond, copying costs more than it saves */
+    MAX_BYTES = 8 /* of all values broadcast for a stage: beyond, copying costs more than it saves */
 };
 
 typedef struct search {
     ip_ir *ir;
     int64_t channels;
-    ip_spread *spread;
-    bool is_flat; /* so far, once the values found are spread */
+    ip_broadcast *broadcast;
+    bool is_flat; /* so far, once the values found are broadcast */
     int bytes;
 } search;
 
@@ -71,15 +71,15 @@ static ip_expr *narrowest(ip_expr *x)
 
 static void take(search *s, ip_expr *x)
 {
-    ip_spread *spread = s->spread;
+    ip_broadcast *broadcast = s->broadcast;
     ip_expr *value = is_shared(x) ? narrowest(x) : x;
-    for (int k = 0; k < spread->n; k++)
-        if (spread->values[k] == value) return;
+    for (int k = 0; k < broadcast->n; k++)
+        if (broadcast->values[k] == value) return;
     s->bytes += size_of(value);
-    if (spread->n == IP_MAX_SPREAD || s->bytes > MAX_BYTES || value->uses & (IP_USES_TAP | IP_USES_ACC))
+    if (broadcast->n == IP_MAX_BROADCAST || s->bytes > MAX_BYTES || value->uses & (IP_USES_TAP | IP_USES_ACC))
         s->is_flat = false;
     else
-        spread->values[spread->n++] = value;
+        broadcast->values[broadcast->n++] = value;
 }
 
 static bool look(ip_expr *x, void *user)
@@ -110,31 +110,31 @@ static ip_expr *only_argument(const ip_expr *x)
     return found;
 }
 
-static bool is_made_of_another(const ip_spread *spread, const ip_expr *value)
+static bool is_made_of_another(const ip_broadcast *broadcast, const ip_expr *value)
 {
     for (const ip_expr *x = only_argument(value); x; x = only_argument(x))
-        for (int k = 0; k < spread->n; k++)
-            if (spread->values[k] == x) return true;
+        for (int k = 0; k < broadcast->n; k++)
+            if (broadcast->values[k] == x) return true;
     return false;
 }
 
 /* The flat loop makes these itself: of a row, another row. */
-static void drop_made_of_others(ip_spread *spread)
+static void drop_made_of_others(ip_broadcast *broadcast)
 {
-    ip_spread all = *spread;
-    spread->n = 0;
+    ip_broadcast all = *broadcast;
+    broadcast->n = 0;
     for (int k = 0; k < all.n; k++)
-        if (!is_made_of_another(&all, all.values[k])) spread->values[spread->n++] = all.values[k];
+        if (!is_made_of_another(&all, all.values[k])) broadcast->values[broadcast->n++] = all.values[k];
 }
 
-bool ip_find_spread(ip_ir *ir, ip_expr *body, int64_t channels, ip_spread *spread)
+bool ip_find_broadcast(ip_ir *ir, ip_expr *body, int64_t channels, ip_broadcast *broadcast)
 {
-    search s = { .ir = ir, .channels = channels, .spread = spread, .is_flat = true };
-    spread->n = 0;
+    search s = { .ir = ir, .channels = channels, .broadcast = broadcast, .is_flat = true };
+    broadcast->n = 0;
     /* What is known by the number as a whole leaves no flat loop that a row of its own would serve. */
     if (channels < 2 || channels > MAX_CHANNELS || is_shared(body) || is_by_number(ir, body)) return false;
     ip_x_descend(ir, body, look, &s);
-    if (!s.is_flat || ir->failed) spread->n = 0;
-    drop_made_of_others(spread);
+    if (!s.is_flat || ir->failed) broadcast->n = 0;
+    drop_made_of_others(broadcast);
     return s.is_flat && !ir->failed;
 }

@@ -2,16 +2,16 @@
 /*
  * Rows of another height than the output's.
  *
- * Note [Paces]
- * Where row y of a stage is made of computed rows of another one, the ring of that other stage cannot move on by a row
- * for each y. But if the rows never fall, as those of a resize, they can be made when they are first needed: the reader
- * sets the pace. At each y those rows are made that it is to read and that were not made before, by a loop of their
- * own; what they are made of in turn is made in the same loop, at the same pace, ahead by its lead as ever. The ring
- * holds what one row of the reader reads. So an enlarged image makes the columns of each row of the source once,
- * however many rows of the result are made of them, and a filter before a resize stays in its kernel. Where rows are
- * left out the loop begins as a strip does, as many rows before as fill the rings. Rows beyond the edges are made by
- * nobody; what a border rule reads instead is among the rows that are kept. Stages that are read in the same rows have
- * one pace, and may be made of the same rows.
+ * Note [Producer row rates]
+ * Where row y of a stage is made of computed rows of another one, the line buffer of that other stage cannot move on by
+ * a row for each y. But if the rows never fall, as those of a resize, they can be made when they are first needed: the
+ * reader sets the rate. At each y those rows are made that it is to read and that were not made before, by a loop of
+ * their own; what they are made of in turn is made in the same loop, at the same rate, ahead by its lead as ever. The
+ * line buffer holds what one row of the reader reads. So an enlarged image makes the columns of each row of the source
+ * once, however many rows of the result are made of them, and a filter before a resize stays in its kernel. Where rows
+ * are left out the loop begins as a strip does, as many rows before as fill the line buffers. Rows beyond the edges are
+ * made by nobody; what a border rule reads instead is among the rows that are kept. Stages that are read in the same
+ * rows have one rate, and may be made of the same rows.
  */
 #include "base/integers.h"
 #include "compile/placing.h"
@@ -29,7 +29,7 @@ static bool is_rising(const ip_expr *x)
 }
 
 /* index as a row that rises, and what constants and the taps of a window add to it. */
-static bool split(ip_expr *index, ip_pace *pace)
+static bool split(ip_expr *index, ip_row_rate *rate)
 {
     double lo = 0, hi = 0;
     while (index->op == IP_X_ADD && !is_rising(index)) {
@@ -40,7 +40,7 @@ static bool split(ip_expr *index, ip_pace *pace)
         hi += by->hi;
         index = index->arg[1 - k];
     }
-    *pace = (ip_pace){ index, (int)lo, (int)hi };
+    *rate = (ip_row_rate){ index, (int)lo, (int)hi };
     return is_rising(index);
 }
 
@@ -54,17 +54,17 @@ static bool stays_inside(const ip_expr *row, const int64_t domain[4], int64_t n)
 
 /* Its border rule keeps what is read within the rows from lo to hi, widened where it is reflected (reach.c, Note
  * [Reading near edges]). */
-static bool apply_border(const ip_expr *load, const int64_t domain[4], ip_pace *pace)
+static bool apply_border(const ip_expr *load, const int64_t domain[4], ip_row_rate *rate)
 {
-    ip_reach reach = { .y_lo = pace->lo, .y_hi = pace->hi };
+    ip_reach reach = { .y_lo = rate->lo, .y_hi = rate->hi };
     if (load->border == IP_BORDER_NONE) return true;
     ip_reach_contract(&reach, load->border);
-    pace->lo = reach.y_lo;
-    pace->hi = reach.y_hi;
-    return load->border != IMGPAR_BORDER_WRAP && stays_inside(pace->row, domain, load->source->dims[1]);
+    rate->lo = reach.y_lo;
+    rate->hi = reach.y_hi;
+    return load->border != IMGPAR_BORDER_WRAP && stays_inside(rate->row, domain, load->source->dims[1]);
 }
 
-bool ip_load_pace(const ip_expr *load, const int64_t domain[4], ip_pace *pace)
+bool ip_load_rate(const ip_expr *load, const int64_t domain[4], ip_row_rate *rate)
 {
     const ip_stage *p = load->source;
     ip_index plane = ip_x_classify(load->arg[0]), column = ip_x_classify(load->arg[2]);
@@ -73,20 +73,21 @@ bool ip_load_pace(const ip_expr *load, const int64_t domain[4], ip_pace *pace)
         plane.kind == IP_INDEX_UNIT && plane.axis == 0 && plane.lo == 0 && plane.hi == 0 && p->dims[0] == domain[0];
     bool near_column = column.kind == IP_INDEX_UNIT && column.axis == 2 && p->dims[2] == domain[2];
     bool has_channel = channel.kind == IP_INDEX_FIXED || (channel.kind == IP_INDEX_UNIT && channel.axis == 3);
-    return p->kind == IP_STAGE_MAP && own_plane && near_column && has_channel && split(load->arg[1], pace) &&
-           apply_border(load, domain, pace);
+    return p->kind == IP_STAGE_MAP && own_plane && near_column && has_channel && split(load->arg[1], rate) &&
+           apply_border(load, domain, rate);
 }
 
-bool ip_pace_leaves_rows_out(const ip_pace *pace) { return pace->row->op != IP_X_LOAD; }
+bool ip_rate_leaves_rows_out(const ip_row_rate *rate) { return rate->row->op != IP_X_LOAD; }
 
 int64_t ip_kernel_rows_twice(const ip_kernel *kernel)
 {
-    enum { DEARER = 2 }; /* rows that are made at a pace take about as long as two of the output */
+    enum { DEARER = 2 }; /* rows that are made at a rate of their own take about as long as two of the output */
     int64_t rows = ip_kernel_halo(kernel);
     for (int k = 0; k < kernel->n_placed; k++) {
         const ip_placed *p = &kernel->placed[k];
-        int64_t span =
-            p->pace < 0 ? 0 : p->lead - p->first + kernel->placed[p->pace].paced.hi - kernel->placed[p->pace].paced.lo;
+        int64_t span = p->rate_of < 0 ? 0
+                                      : p->lead - p->first + kernel->placed[p->rate_of].rate.hi -
+                                            kernel->placed[p->rate_of].rate.lo;
         int64_t of_output = DEARER * span * kernel->domain[1] / (p->stage->dims[1] > 0 ? p->stage->dims[1] : 1);
         rows = of_output > rows ? of_output : rows;
     }
