@@ -52,7 +52,7 @@ static ip_placed *kept(void)
 {
     ip_kernel *k = &plan->kernels[0];
     for (int i = 0; i < k->n_placed; i++)
-        if (k->placed[i].place == IP_PLACE_RING && k->placed[i].stage->kind == IP_STAGE_MAP && !k->placed[i].is_copy)
+        if (k->placed[i].place == IP_PLACE_LINE_BUFFER && k->placed[i].stage->kind == IP_STAGE_MAP && !k->placed[i].is_copy)
             return &k->placed[i];
     ck_abort_msg("nothing is kept");
     return NULL;
@@ -135,7 +135,7 @@ START_TEST(rows_are_made_of_their_own_stage)
     expect(true, "nothing tells its places");
     segment.loop = IP_LOOP_LANES;
     expect(true, "has no lanes");
-    segment.loop = IP_LOOP_PICKS;
+    segment.loop = IP_LOOP_STRIDED;
     expect(true, "moves no pixels");
     segment.loop = IP_LOOP_PIXELS;
     segment.cut = ip_x_coord(plan->ir, 2, 64);
