@@ -222,6 +222,7 @@ int print_ops(void)
             const imgpar_op_info *op = imgpar_op_get(k);
             if (strcmp(op->category, category) == 0) printf("  %-12s %s\n", op->name, op->summary);
         }
+        flush_stdout();
     }
     print_word_list();
     return EXIT_DONE;

@@ -17,9 +17,10 @@
 static int stdout_error;
 static bool has_no_reader; /* of stdout: what failed was not told */
 
-static void flush_stdout(void)
+/* What failed may have been an earlier printf(), of which nothing is left to be flushed: errno is that one's then. */
+void flush_stdout(void)
 {
-    if (fflush(stdout) != 0 && !stdout_error) stdout_error = errno;
+    if ((fflush(stdout) != 0 || ferror(stdout)) && !stdout_error) stdout_error = errno ? errno : EIO;
 }
 
 static bool has_status; /* the terminal's last line is a status */
@@ -140,7 +141,6 @@ int explain_arrays(imgpar_array *const *arrays, size_t n, const char *format)
 int close_stdout(int status)
 {
     flush_stdout();
-    if (!stdout_error && ferror(stdout)) stdout_error = EIO;
     if (!stdout_error || status != EXIT_DONE) return status; /* one error, one line */
     complain("standard output: %s", strerror(stdout_error));
     return EXIT_FAILED;

@@ -14,6 +14,8 @@ void tell(const char *line);
 void show_status(const char *line);
 /* A line on stdout, sent off at once: the library writes to "-" past stdio. */
 void say(const char *line);
+/* Writes what printf() and the like have left in memory; what fails is told by close_stdout(). */
+void flush_stdout(void);
 /* The four letters of base64 (RFC 4648) for the first three of n bytes, filled up with "=". */
 void base64_letters(const unsigned char *in, size_t n, char out[4]);
 /* Makes the folders that path lies in. False: errno says why. */
