@@ -194,7 +194,7 @@ CLAIM(equal_nodes_are_computed_once, { "blend(boxblur($1), invert(boxblur($1)), 
 CLAIM(a_reduction_ends_a_kernel_with_a_reason,
       { "threshold($1, mean($1))", 2, "all of its input must be seen before a reader can start" })
 CLAIM(rows_of_another_width_are_kept_whole, { "resize($1, width=90, height=80)", 1, NULL })
-CLAIM(rows_of_another_height_are_made_at_their_readers_pace,
+CLAIM(rows_of_another_height_are_made_at_their_readers_rate,
       { "resize(median(invert($1)), width=90, height=80)", 1, NULL },
       { "resize(blur($1, 1), width=15, height=130)", 1, NULL },
       { "resize(cast($1, f32), width=90, height=30)", 2, NULL },
@@ -206,6 +206,10 @@ CLAIM(a_level_of_a_pyramid_ends_a_kernel_with_a_reason,
         3, "its reader's rows are made at a rate of their own" })
 CLAIM(another_size_ends_a_kernel_with_a_reason,
       { "resize(boxblur($1, size=5), width=30, height=20, filter=nearest)", 2, "its reader has another size" })
+
+CLAIM(each_reader_that_refuses_tells_its_reason,
+      { "a = blur(cast($1, f32), 2)\nboxblur(a, size=9) + cumsum(a, axis=0)", 3,
+        "several kernels read it (plus); a recurrence reads it, which keeps no neighbours (cumsum)" })
 
 START_TEST(a_wrap_border_is_cut_with_a_reason)
 {
@@ -1058,10 +1062,11 @@ int main(void)
     tcase_add_test(c, equal_nodes_are_computed_once);
     tcase_add_test(c, a_reduction_ends_a_kernel_with_a_reason);
     tcase_add_test(c, rows_of_another_width_are_kept_whole);
-    tcase_add_test(c, rows_of_another_height_are_made_at_their_readers_pace);
+    tcase_add_test(c, rows_of_another_height_are_made_at_their_readers_rate);
     tcase_add_loop_test(c, every_nth_row_of_a_filter_is_what_all_rows_have, 0, sizeof slicings / sizeof *slicings);
     tcase_add_test(c, a_level_of_a_pyramid_ends_a_kernel_with_a_reason);
     tcase_add_test(c, another_size_ends_a_kernel_with_a_reason);
+    tcase_add_test(c, each_reader_that_refuses_tells_its_reason);
     tcase_add_test(c, a_wrap_border_is_cut_with_a_reason);
     tcase_add_test(c, fusion_can_be_switched_off);
     tcase_add_test(c, several_results_share_their_work);

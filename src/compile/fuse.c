@@ -30,13 +30,14 @@
  *
  * Neither may make a circle: a kernel never needs its own results by way of another one. Reductions and histograms have
  * no readers in their kernel, since all of their input must be seen first. Opaque stages (ir/opaque.h) are kernels of
- * their own, on both sides of which values are in memory. Every refusal leaves its reason with the kernel, for
- * --explain.
+ * their own, on both sides of which values are in memory. Every reader that refuses leaves its reason with the kernel,
+ * for --explain: the rows of REFUSALS, or what placing says.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/integers.h"
 #include "compile/kernels.h"
+#include "compile/stmt.h"
 #include "graph/array.h"
 #include "ir/opaque.h"
 
@@ -332,7 +333,74 @@ static bool is_gathered_by(const fusing *f, const ip_kernel *kernel, const ip_st
     return is_gathered;
 }
 
-/* The kernel among p's readers that p may join, or -1 with the reason. */
+/* ---- what keeps a stage out of a kernel that reads it ----------------------------------------------------- */
+
+typedef struct joining {
+    fusing *f;
+    int kernel;
+    ip_stage *p;
+    bool stored;
+} joining;
+
+static const ip_kernel *reader_of(const joining *j) { return &j->f->plan->kernels[j->kernel]; }
+
+static bool is_by_hand(const joining *j) { return reader_of(j)->schedule == IP_SCHEDULE_OPAQUE; }
+
+static bool is_recurrence(const joining *j) { return reader_of(j)->is_scan; }
+
+static bool is_of_pixels(const joining *j) { return reader_of(j)->schedule == IP_SCHEDULE_PIXELS; }
+
+static bool has_another_size(const joining *j)
+{
+    return !same_size(j->p->dims, reader_of(j)->domain) && !keeps_rows(j->f, reader_of(j), j->p);
+}
+
+static bool is_gathered(const joining *j)
+{
+    return is_gathered_by(j->f, reader_of(j), j->p) && !keeps_rows(j->f, reader_of(j), j->p);
+}
+
+static bool has_enough(const joining *j) { return is_full(j->f, reader_of(j), j->p); }
+
+/* The kernel needs what it would make, by way of another one. */
+static bool makes_circle(const joining *j)
+{
+    return j->stored && ip_grouping_needs_through_others(&j->f->groups, j->kernel, j->p);
+}
+
+/* In this order: the first that applies is the reason. Where none does, the kernel is placed with p in it. */
+static const struct refusal {
+    bool (*applies)(const joining *j);
+    const char *says;
+} REFUSALS[] = {
+    { is_by_hand, "hand-written kernels read it from memory" },
+    { is_recurrence, "a recurrence reads it, which keeps no neighbours" },
+    { is_of_pixels, "a work-item a pixel keeps no neighbours" },
+    { has_another_size, "its reader has another size" },
+    { is_gathered, "it is read at computed places" },
+    { has_enough, "the kernel has enough to compute" },
+    { makes_circle, "several kernels read it" },
+};
+
+/* Whether p has joined the kernel; if not, why. */
+static bool joins(const joining *j, const char **why)
+{
+    for (size_t k = 0; k < sizeof REFUSALS / sizeof *REFUSALS; k++) {
+        *why = REFUSALS[k].says;
+        if (REFUSALS[k].applies(j)) return false;
+    }
+    return try_join(j->f, j->kernel, j->p, j->stored, why);
+}
+
+/* The reasons so far, and one more: "its reader has another size (resize); several kernels read it (blur)". */
+static const char *with_reason(ip_ir *ir, const char *reasons, const char *why, const ip_kernel *reader)
+{
+    const ip_stage *made = reader->outputs[0];
+    return ip_text(ir, "%s%s%s (%s)", reasons, reasons[0] ? "; " : "", why,
+                   made->node ? made->node->op->info.name : "a stage");
+}
+
+/* The kernel among p's readers that p may join, or -1 with the reason; of several readers, each one's. */
 static int join_reader(fusing *f, ip_stage *p, const char **why)
 {
     int n_readers = 0;
@@ -340,29 +408,16 @@ static int join_reader(fusing *f, ip_stage *p, const char **why)
     for (int k = 0; k < f->plan->n_kernels; k++)
         n_readers += ip_grouping_is_read_by(&f->groups, p, k);
     if (n_readers == 0) return -1;
-    *why = why_alone(f, p, n_readers);
-    if (*why) return -1;
-    bool stored = p->is_output || n_readers > 1;
+    const char *alone = why_alone(f, p, n_readers), *reasons = "";
+    *why = alone ? alone : "";
+    if (alone) return -1;
     for (int k = 0; k < f->plan->n_kernels; k++) {
-        const ip_kernel *kernel = &f->plan->kernels[k];
         if (!ip_grouping_is_read_by(&f->groups, p, k)) continue;
-        if (kernel->schedule == IP_SCHEDULE_OPAQUE)
-            *why = "hand-written kernels read it from memory";
-        else if (kernel->is_scan)
-            *why = "a recurrence reads it, which keeps no neighbours";
-        else if (kernel->schedule == IP_SCHEDULE_PIXELS)
-            *why = "a work-item a pixel keeps no neighbours";
-        else if (!same_size(p->dims, kernel->domain) && !keeps_rows(f, kernel, p))
-            *why = "its reader has another size";
-        else if (is_gathered_by(f, kernel, p) && !keeps_rows(f, kernel, p))
-            *why = "it is read at computed places";
-        else if (is_full(f, kernel, p))
-            *why = "the kernel has enough to compute";
-        else if (stored && ip_grouping_needs_through_others(&f->groups, k, p))
-            *why = "several kernels read it";
-        else if (try_join(f, k, p, stored, why))
-            return k;
+        const joining j = { .f = f, .kernel = k, .p = p, .stored = p->is_output || n_readers > 1 };
+        if (joins(&j, why)) return k;
+        if (n_readers > 1) reasons = with_reason(f->plan->ir, reasons, *why, reader_of(&j));
     }
+    if (n_readers > 1) *why = reasons;
     return -1;
 }
 
@@ -432,7 +487,7 @@ static int start_kernel(fusing *f, ip_stage *s, const char *why)
     int k = ip_grouping_new(&f->groups, s, schedule);
     if (k < 0) return -1;
     f->plan->kernels[k].in_groups = f->schedule != IP_SCHEDULE_ROWS;
-    snprintf(f->plan->kernels[k].reason, sizeof f->plan->kernels[k].reason, "%s", why);
+    f->plan->kernels[k].reason = why;
     note_fallback(f, &f->plan->kernels[k]);
     const char *unfit = "";
     if (schedule == IP_SCHEDULE_TILES && !place(f, &f->plan->kernels[k], &unfit))

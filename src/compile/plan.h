@@ -319,12 +319,13 @@ typedef struct ip_kernel {
     ip_tiling tiling;     /* tiles */
     ip_texture textures[IP_MAX_TEXTURES]; /* texture: inputs that are images */
     int n_textures;
-    int lanes;          /* recurrences along x: lines that a work-item walks at once */
-    int state_bytes;    /* recurrences: of the states of a line */
-    bool has_line;      /* recurrences: work-items have memory that results are made in where they stream */
-    int64_t domain[4];  /* what the work-items walk */
-    char ops[192];      /* "boxblur,blend,overlay" */
-    char reason[200];   /* why its first output was not fused into a reader; "" */
+    int lanes;         /* recurrences along x: lines that a work-item walks at once */
+    int state_bytes;   /* recurrences: of the states of a line */
+    bool has_line;     /* recurrences: work-items have memory that results are made in where they stream */
+    int64_t domain[4]; /* what the work-items walk */
+    char ops[192];     /* "boxblur,blend,overlay" */
+    /* why its first output was not fused into a reader; "" where none reads it. In the arena, as stages are */
+    const char *reason;
     char fallback[160]; /* why a forced schedule was not used; "" */
     char library[160];  /* opaque: whether a library computes it instead, as run/ tells; "" */
     char *source;       /* OpenCL C of this kernel (and NAME_finish), without shaders/helpers.cl; owned */
