@@ -113,7 +113,7 @@ typedef enum ip_measure {
     IP_MEASURE_NORM,
     IP_MEASURE_DOT
 } ip_measure;
-/* What a written row asks of its first input. */
+/* What a written row asks of its inputs: infer_written.c. */
 typedef enum ip_needs {
     IP_NEEDS_NOTHING,
     IP_NEEDS_IMAGE,
