@@ -52,7 +52,8 @@ static ip_placed *kept(void)
 {
     ip_kernel *k = &plan->kernels[0];
     for (int i = 0; i < k->n_placed; i++)
-        if (k->placed[i].place == IP_PLACE_LINE_BUFFER && k->placed[i].stage->kind == IP_STAGE_MAP && !k->placed[i].is_copy)
+        if (k->placed[i].place == IP_PLACE_LINE_BUFFER && k->placed[i].stage->kind == IP_STAGE_MAP &&
+            !k->placed[i].is_copy)
             return &k->placed[i];
     ck_abort_msg("nothing is kept");
     return NULL;
