@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Windows within rows: folds over so many taps that they are loops. They are computed for a block of elements at a
- * time, with taps outside and elements inside, so that the inner loop is vectorised. (Sums that can be carried along are
- * rows of another kind: emit_running.c.)
+ * time, with taps outside and elements inside, so that the inner loop is vectorised. (Sums that can be carried along
+ * are rows of another kind: emit_running.c.)
  */
 #include "base/dtype.h"
 #include "base/integers.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of an ip_evaluation, which several files share: evaluate.c makes it and runs its kernels, plans.c keeps
- * its plan, tier.c decides whether the interpreter begins, strips.c how much is run at once, windows.c reads sources by
- * rows, worth.c tells what it is like, looks.c computes what has to see its source twice, totals.c puts folds together
- * whose parts were computed apart, spill.c runs a plan whose inner values do not fit, promises.c looks for reads that
- * break a border's promise.
+ * The inside of an ip_evaluation, which several files share: evaluate.c makes it and runs its kernels, evaluate_ref.c
+ * has the interpreter run its stages, plans.c keeps its plan, tier.c decides whether the interpreter begins, strips.c
+ * how much is run at once, windows.c reads sources by rows, worth.c tells what it is like, looks.c computes what has
+ * to see its source twice, totals.c puts folds together whose parts were computed apart, spill.c runs a plan whose
+ * inner values do not fit, promises.c looks for reads that break a border's promise.
  */
 #ifndef IP_RUN_EVALUATION_IMPL_H
 #define IP_RUN_EVALUATION_IMPL_H
@@ -86,6 +86,8 @@ void ip_evaluation_change_source(evaluation *e, ip_stage *s, ip_value *takes);
 /* A source's value; borrowed. */
 imgpar_status ip_evaluation_source(evaluation *e, const ip_stage *s, ip_value **out, ip_error *err);
 /* Its results, computed by the interpreter. */
+/* Work that interpreting the stages is, of the unit of progress (progress.h). */
+double ip_ref_work(const ip_ir *ir);
 imgpar_status ip_evaluation_run_on_ref(evaluation *e, ip_value **values, ip_error *err);
 /* Runs the kernels that make what is needed; the bindings keep it until ip_evaluation_unbind(). */
 imgpar_status ip_evaluation_run_kernels(evaluation *e, ip_error *err);
