@@ -295,6 +295,12 @@ static void write_operator(dump *d, const imgpar_array *a, int depth)
     }
 }
 
+/* c ? a : b where c is a number, which the language decides at once: only select() makes a row of it. */
+static bool is_decided(const imgpar_array *a)
+{
+    return a->op->flags & IP_OP_BRANCH && ip_array_is_number(a->inputs[0], NULL, NULL);
+}
+
 /* What a distance of around() is called: the argument behind p and q. */
 static void write_distance(dump *d, const imgpar_array *taps, int dim)
 {
@@ -664,7 +670,7 @@ static void write_expr(dump *d, const imgpar_array *a, int depth)
         write_inside(d, a);
     else if (is_placeholder(a))
         ip_str_putc(&d->out, '_'); /* of no loop we know */
-    else if (a->op->symbol)
+    else if (a->op->symbol && !is_decided(a))
         write_operator(d, a, depth);
     else
         write_call(d, a, depth);
