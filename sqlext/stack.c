@@ -10,12 +10,13 @@
  * R1. All images have the size, channels and dtype of the first one. NULLs are skipped; no image gives NULL.
  * R2. The mean of integers is exact: the sum in i64, divided, to nearest, ties to even. Floats are summed in f64 (f32
  *     where the device has none), in order.
- * R3. A few images are held at a time, whatever their number, but for img_stack, whose result has them all: in the
- *     order of the rows.
+ * R3. A few images are held at a time, whatever their number, but for img_stack, whose result has them all, no more
+ *     than max_pixels: in the order of the rows.
  * R4. With any deferred image the result is deferred; it is computed all the same, since a recipe of all the sources
  *     would be as large as they are.
  */
 #include "element.h"
+#include "recipe.h"
 #include "values.h"
 
 #include <stdio.h>
@@ -114,6 +115,12 @@ static int hold(ip_sql_call *call, stack *s, stack_kind kind, const ip_sql_input
     if (!s->started) s->first = info;
     if (kind == STACK_ALL && info.rank > 3)
         return ip_sql_call_fail(call, SQLITE_ERROR, "an array of %d axes is no image", info.rank);
+    if (kind == STACK_ALL) { /* R3 */
+        imgpar_info all = info;
+        uint64_t elements = 0;
+        all.depth = s->n + 1;
+        if (ip_sql_work_check(call, NULL, &all, &elements)) return call->code;
+    }
     s->started = true;
     s->n++;
     if (info.dtype != s->first.dtype || info.rank != s->first.rank ||

@@ -793,6 +793,14 @@ START_TEST(rows_of_graphs_refuse_what_is_not_theirs)
         { "qr_parts(zeros([3]))", "qr_parts: " },
         { "hough_radii($1, numbers([1 2]), 5, 3)", "hough_radii: least=5 is above largest=3" },
         { "hough_centres($1, $1, zeros([4 4]), 1, 2, 3, 3)", "hough_centres: " },
+        { "hough_radii(zeros(shape=[5 0]), [1 2 3], 2, 4)",
+          "hough_radii: a must be an image of 1 channel, with pixels" },
+        { "palette_diffusion($1, zeros([0 1], dtype=u8), kernel=jarvis)", "palette_diffusion: palette is [0, 1] u8" },
+        { "palette_diffusion($1, zeros([4 2], dtype=u8), kernel=jarvis)", "palette_diffusion: palette is [4, 2] u8" },
+        { "palette_diffusion($1, zeros([4 1], dtype=i32), kernel=jarvis)", "palette_diffusion: palette is [4, 1] i32" },
+        { "palette_diffusion($1, zeros([4 1], dtype=u8), kernel=none)", "palette_diffusion: kernel=none" },
+        { "quantize($1, zeros([65537 1], dtype=u8), dither=jarvis)", "of at most 65536 colours, not 65537" },
+        { "cmyk_to_rgb(zeros([4 4 3]))", "cmyk_to_rgb: a is [4, 4, 3] f32; it must have 4 channels" },
     };
     static const uint8_t bytes[] = { 1, 2, 3, 4, 5, 6 };
     imgpar_array *leaf = imgpar_array_from_data(ctx, IMGPAR_U8, 2, (const int64_t[]){ 2, 3 }, bytes);

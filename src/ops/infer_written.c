@@ -457,6 +457,17 @@ static imgpar_status check_three_colours(const imgpar_array *node, ip_error *err
                    node->op->info.input_names[0], ip_type_text(a, text));
 }
 
+static imgpar_status check_inks(const imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    int64_t dims[4];
+    char text[96];
+    ip_type_dims(a, dims);
+    if (dims[3] >= 4) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must have 4 channels, an ink each", node->op->info.name,
+                   node->op->info.input_names[0], ip_type_text(a, text));
+}
+
 static imgpar_status check_levels(const imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
@@ -517,6 +528,7 @@ static imgpar_status (*const NEEDS[][MOST_CHECKS])(const imgpar_array *node, ip_
     [IP_NEEDS_ALIKE] = { ip_check_alike },
     [IP_NEEDS_TWO_IMAGES] = { ip_check_alike, check_image },
     [IP_NEEDS_COLOUR] = { check_three_colours, check_image },
+    [IP_NEEDS_INKS] = { check_inks, check_image },
     [IP_NEEDS_LEVELS] = { check_levels, check_image },
     [IP_NEEDS_MATRICES] = { check_any_columns },
     [IP_NEEDS_COLUMNS] = { check_same_columns },

@@ -40,9 +40,10 @@ enum {
     COLUMNS = 2 * REACH + 1,
     LANES = 8, /* rows of a strip */
     LAG = REACH + 1,
-    RING = 16,   /* steps whose errors are kept: more than 2 LAG + REACH, a power of two */
-    BLOCK = 64,  /* steps between two looks at the picture */
-    AT_ONCE = 4, /* channels */
+    RING = 16,               /* steps whose errors are kept: more than 2 LAG + REACH, a power of two */
+    BLOCK = 64,              /* steps between two looks at the picture */
+    COLOURS_ASKED = 1 << 20, /* looked at between two questions whether to go on */
+    AT_ONCE = 4,             /* channels */
     MOST_TAPS = ROWS * COLUMNS,
     MOST_BYTES = 8
 };
@@ -360,6 +361,7 @@ VECTORS static void palette_step(strip *s, int64_t step, int64_t i)
 static imgpar_status diffuse(strip *s, ip_opaque_ask ask, void *user)
 {
     const int64_t end = s->width + LAG * (s->rows - 1);
+    const int64_t asked = ip_max(COLOURS_ASKED / s->colours->n, 1); /* after so many steps */
     imgpar_status st = IMGPAR_OK;
     memset(s->ring, 0, sizeof s->ring);
     for (int64_t r = 0; r < LANES; r++)
@@ -371,16 +373,17 @@ static imgpar_status diffuse(strip *s, ip_opaque_ask ask, void *user)
     for (int64_t start = 0; !st && start < end; start += BLOCK) {
         const int64_t n = ip_min(end - start, BLOCK);
         load(s, start, n);
-        for (int64_t i = 0; i < n; i++) {
+        for (int64_t i = 0; !st && i < n; i++) {
             carry_in(s, start + i);
             if (s->is_palette)
                 palette_step(s, start + i, i);
             else
                 tone_step(s, start + i, i);
             carry_out(s, start + i);
+            if ((i + 1) % asked == 0) st = ask(user);
         }
-        store(s, start, n);
-        st = ask(user);
+        if (!st) store(s, start, n);
+        if (!st) st = ask(user);
     }
     return st;
 }

@@ -190,8 +190,9 @@ imgpar_status ip_infer_hough_radii(imgpar_array *node, ip_error *err)
     imgpar_status st = check_radii(node, err);
     if (st) return st;
     ip_type_dims(&node->inputs[0]->type, dims);
-    if (dims[0] != 1 || dims[3] > 2 || ip_type_count(&node->inputs[0]->type) > INT32_MAX)
-        return ip_fail(err, IMGPAR_E_SHAPE, "hough_radii: a must be an image of 1 channel");
+    const int64_t n = ip_type_count(&node->inputs[0]->type);
+    if (dims[0] != 1 || dims[3] > 2 || n < 1 || n > INT32_MAX)
+        return ip_fail(err, IMGPAR_E_SHAPE, "hough_radii: a must be an image of 1 channel, with pixels");
     if (shape[0] > INT32_MAX / (2 * (int64_t)ip_param_number(node, "largest") + 1))
         return ip_fail(err, IMGPAR_E_LIMIT, "hough_radii: more places than are counted at once");
     node->type = (ip_type){ .dtype = IMGPAR_U32, .space = IMGPAR_SPACE_DATA };

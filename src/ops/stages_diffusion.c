@@ -2,8 +2,10 @@
 /* Error diffusion, to equal tones and to a palette: an opaque stage that the host computes, since each pixel depends on
  * the one before it (reference_diffusion.c). */
 #include "ops/diffusion.h"
+#include "ops/infer.h"
 #include "ops/lower.h"
 
+#include "base/dtype.h"
 #include "ops/coverage.h"
 
 static const ip_opaque_kind kind = { .name = "error_diffusion",
@@ -45,6 +47,25 @@ ip_stage *ip_stages_error_diffusion(ip_lower *l)
     for (int d = 0; d < 4; d++)
         at[d] = ip_x_coord(l->ir, d, l->dims[d]);
     return ip_lower_map(l, ip_x_load(l->ir, done, at, IP_BORDER_NONE, NULL)); /* which gets its alpha back */
+}
+
+enum { MOST_COLOURS = 1 << 16 /* each pixel looks at all of them */ };
+
+imgpar_status ip_infer_palette_diffusion(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type, *palette = &node->inputs[1]->type;
+    int64_t dims[4];
+    char text[96];
+    ip_type_dims(a, dims);
+    if (palette->rank != 2 || palette->shape[0] < 1 || palette->shape[1] != dims[3] || palette->dtype != a->dtype)
+        return ip_fail(err, IMGPAR_E_SHAPE, "palette_diffusion: palette is %s; it must be a matrix of %s, %lld columns",
+                       ip_type_text(palette, text), ip_dtype(a->dtype)->name, (long long)dims[3]);
+    if (palette->shape[0] > MOST_COLOURS)
+        return ip_fail(err, IMGPAR_E_LIMIT, "what is lost is diffused to palettes of at most %d colours, not %lld",
+                       MOST_COLOURS, (long long)palette->shape[0]);
+    if (ip_param_number(node, "kernel") == 0)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "palette_diffusion: kernel=none diffuses nothing");
+    return ip_infer_pixel(node, err);
 }
 
 ip_stage *ip_stages_palette_diffusion(ip_lower *l) { return diffused(l, 0); }

@@ -74,3 +74,7 @@ SELECT img_psnr(img, img, 0) FROM t WHERE id = 1;
 .print an image without columns
 SELECT typeof(raw(i)), length(raw(i)) FROM (SELECT apply('slice($1, [0], [0], axis=1)', lazy(img)) AS i FROM t WHERE id = 1);
 SELECT montage(apply('slice($1, [0], [0], axis=1)', lazy(img))) FROM t;
+
+.print a stack is a value: no larger than max_pixels
+SELECT img_setting('max_pixels', '7');
+SELECT img_stack(img) FROM t WHERE id < 3;
