@@ -78,3 +78,5 @@ SELECT montage(apply('slice($1, [0], [0], axis=1)', lazy(img))) FROM t;
 .print a stack is a value: no larger than max_pixels
 SELECT img_setting('max_pixels', '7');
 SELECT img_stack(img) FROM t WHERE id < 3;
+SELECT img_setting('max_pixels', '1K');
+SELECT length(raw(img_stack(img))) FROM t WHERE id < 3;
