@@ -401,8 +401,9 @@ typedef struct ip_compile_options {
     bool pragmas;       /* the device's compiler knows "#pragma clang loop" */
     bool own_functions; /* exp, log, sin and so on are those of shaders/functions.cl */
     bool in_parts;      /* results may be made in parts: memory is limited, or several devices compute */
-    bool streams;       /* and how to prefetch ahead and to store past the caches: compile/emit_stream.c */
-    bool checks;        /* checked mode: compile/emit_check.c */
+    /* its compiler knows clang's builtins: helpers of shaders/, prefetch, non-temporal stores (emit_stream.c) */
+    bool streams;
+    bool checks; /* checked mode: compile/emit_check.c */
     /* 1 << border: in place of the arrays, what breaks these promises of theirs; 0: the arrays. With a place, z y x c,
      * of a stage: which reads of that element do, of promise number `promise`. Note [Promises kept] */
     unsigned promises;

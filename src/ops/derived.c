@@ -3,16 +3,13 @@
 #include "ops/derived.h"
 
 #include "base/dtype.h"
-#include "graph/services.h"
 #include "ops/distinct.h"
 #include "ops/infer.h"
 #include "ops/key_table.h"
 #include "ops/slices.h"
-#include "ops/view.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 imgpar_array *ip_making_keep(ip_making *m, imgpar_array *array)

@@ -7,9 +7,7 @@
 #include "graph/services.h"
 #include "ops/derived.h"
 #include "ops/infer.h"
-#include "ops/view.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -435,57 +433,53 @@ static imgpar_status check_pattern(const imgpar_array *node, ip_error *err)
                    element->rows, element->cols, MOST_SIDE);
 }
 
+/* What is wrong with the first input: "NAME: a is [4, 4, 3] f32" and this. */
+static imgpar_status refuse(const imgpar_array *node, const char *why, ip_error *err)
+{
+    char text[96];
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s%s", node->op->info.name, node->op->info.input_names[0],
+                   ip_type_text(&node->inputs[0]->type, text), why);
+}
+
 static imgpar_status check_gray(const imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
     int64_t dims[4];
-    char text[96];
     ip_type_dims(a, dims);
-    if (a->rank >= 2 && dims[3] == 1 && dims[1] >= 2 && dims[2] >= 2) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be of 1 channel and at least 2 x 2", node->op->info.name,
-                   node->op->info.input_names[0], ip_type_text(a, text));
+    bool fits = a->rank >= 2 && dims[3] == 1 && dims[1] >= 2 && dims[2] >= 2;
+    return fits ? IMGPAR_OK : refuse(node, "; it must be of 1 channel and at least 2 x 2", err);
+}
+
+static int64_t channels_of(const imgpar_array *node)
+{
+    int64_t dims[4];
+    ip_type_dims(&node->inputs[0]->type, dims);
+    return dims[3];
 }
 
 static imgpar_status check_three_colours(const imgpar_array *node, ip_error *err)
 {
-    const ip_type *a = &node->inputs[0]->type;
-    int64_t dims[4];
-    char text[96];
-    ip_type_dims(a, dims);
-    if (dims[3] >= 3) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must have 3 channels, or 4 with alpha", node->op->info.name,
-                   node->op->info.input_names[0], ip_type_text(a, text));
+    return channels_of(node) >= 3 ? IMGPAR_OK : refuse(node, "; it must have 3 channels, or 4 with alpha", err);
 }
 
 static imgpar_status check_inks(const imgpar_array *node, ip_error *err)
 {
-    const ip_type *a = &node->inputs[0]->type;
-    int64_t dims[4];
-    char text[96];
-    ip_type_dims(a, dims);
-    if (dims[3] >= 4) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must have 4 channels, an ink each", node->op->info.name,
-                   node->op->info.input_names[0], ip_type_text(a, text));
+    return channels_of(node) >= 4 ? IMGPAR_OK : refuse(node, "; it must have 4 channels, an ink each", err);
 }
 
 static imgpar_status check_levels(const imgpar_array *node, ip_error *err)
 {
-    const ip_type *a = &node->inputs[0]->type;
-    char text[96];
-    if (a->dtype == IMGPAR_U8 || a->dtype == IMGPAR_U16) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; its levels must be u8 or u16", node->op->info.name,
-                   node->op->info.input_names[0], ip_type_text(a, text));
+    const imgpar_dtype dtype = node->inputs[0]->type.dtype;
+    bool fits = dtype == IMGPAR_U8 || dtype == IMGPAR_U16;
+    return fits ? IMGPAR_OK : refuse(node, "; its levels must be u8 or u16", err);
 }
 
 static imgpar_status check_image(const imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
     int64_t dims[4];
-    char text[96];
     ip_type_dims(a, dims);
-    if (a->rank >= 2 && dims[0] == 1) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, which is no image", node->op->info.name,
-                   node->op->info.input_names[0], ip_type_text(a, text));
+    return a->rank >= 2 && dims[0] == 1 ? IMGPAR_OK : refuse(node, ", which is no image", err); /* it may be empty */
 }
 
 /* Of rows of points that is all; those of geometry move an image. */
