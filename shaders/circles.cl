@@ -270,7 +270,7 @@ __kernel void hc_radii(__global const uchar *restrict mask, __global const int *
     int xs[HC_STEP];
     for (int k = 0; k < n; k++)
         own[k] = 0;
-    if (place < 0) return;
+    if (place < 0 || place / width >= height) return;
     const int cy = place / width, cx = place - cy * width, x1 = width - cx > reach ? cx + reach : width - 1;
     for (int y = max(cy - reach, 0); y < height && y - reach <= cy; y++)
         for (int x0 = max(cx - reach, 0); x0 <= x1; x0 += HC_STEP) {
@@ -296,7 +296,7 @@ __kernel void hc_radii(__global const uchar *restrict mask, __global const int *
 {
     const int height = P[1], width = P[2], least = P[3], n = P[4], reach = least + n - 1, item = hc_item(P);
     const int centre = item / P[6];
-    if (centre >= P[5] || places[centre] < 0) return;
+    if (centre >= P[5] || places[centre] < 0 || places[centre] / width >= height) return;
     const int cy = places[centre] / width, cx = places[centre] - cy * width;
     const int y = max(cy - reach, 0) + (item - centre * P[6]), x1 = width - cx > reach ? cx + reach : width - 1;
     if (y >= height || y - reach > cy) return;

@@ -747,6 +747,30 @@ START_TEST(a_function_of_the_user_takes_the_place_of_a_later_word)
 }
 END_TEST
 
+/* A weighted mean of zeros below 0 is one, too, in windows that are written out and in loops over them. */
+START_TEST(means_of_zeros_keep_their_sign)
+{
+    static const char *const schedules[] = { "auto", "ref" };
+    static const char *const texts[] = { "around($1, 1, (p, q) -> (q, p + 1.0), \"mean\")",
+                                         "around($1, 4, (p, q) -> (q, p + 1.0), \"mean\")" };
+    const float zeros[6] = { -0.0F, -0.0F, -0.0F, -0.0F, -0.0F, -0.0F };
+    nd_bench b;
+    nd_open(&b);
+    imgpar_array *in = imgpar_array_from_data(b.ctx, IMGPAR_F32, 2, (int64_t[]){ 2, 3 }, zeros);
+    for (int k = 0; k < 4; k++) {
+        float got[6];
+        ck_assert_int_eq(imgpar_context_set(b.ctx, "schedule", schedules[k / 2]), IMGPAR_OK);
+        imgpar_array *a = imgpar_apply(b.ctx, texts[k % 2], &in, 1);
+        ck_assert_msg(imgpar_array_read(a, got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(a));
+        for (int i = 0; i < 6; i++)
+            ck_assert_msg(got[i] == 0 && signbit(got[i]), "%s, %s: %g", schedules[k / 2], texts[k % 2], got[i]);
+        imgpar_array_release(a);
+    }
+    imgpar_array_release(in);
+    nd_close(&b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("around");
@@ -754,6 +778,7 @@ int main(void)
     tcase_set_timeout(c, 300);
     tcase_add_test(c, folds_of_neighbourhoods_are_right_in_every_schedule);
     tcase_add_test(c, terms_made_of_numbers_are_folded);
+    tcase_add_test(c, means_of_zeros_keep_their_sign);
     tcase_add_test(c, a_function_of_the_user_takes_the_place_of_a_later_word);
     tcase_add_test(c, the_graph_as_text_is_the_graph);
     tcase_add_test(c, bilateral_filter_and_non_local_means_are_one_kernel_and_planned_at_once);

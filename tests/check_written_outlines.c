@@ -628,6 +628,11 @@ static const struct {
       "fn found(a) = slice(hough_circles(a, 6, 20, 2, 10), [0 0], [2 3])\n"
       "concatenate(found(disc(55)), found(disc(4)))", /* near corners, where votes have margins */
       "[55 40 12; 0 0 0; 4 40 12; 0 0 0]" },
+    { "hough_radii(ones([3 3]), numbers([4 0 -1 8 9]), 1, 2)", "[8 0; 3 4; 0 0; 3 4; 0 0]" },
+    { "hough_radii(ones([3 3]), numbers([0 0 1 -1]) / numbers([1 0 0 0]), 1, 2)", /* NaN is 0 */
+      "[3 4; 3 4; 0 0; 0 0]" },
+    { "hough_radii(ones([1 1]), cast([-1 4294967296 2147483647], i64), 1, 9)", /* in 32 bits, saturated */
+      "[0 0 0 0 0 0 0 0 0; 0 0 0 0 0 0 0 0 0; 0 0 0 0 0 0 0 0 0]" },
     { "slice(moments(zeros([2 2])), 0, 4)", "[0 0 0 0]" },
     { "hu_moments(zeros([2 2]))", "[0 0 0 0 0 0 0]" },
     { "find_trim(make(5, 4, x == 2 && y == 1))", "[2 1 1 1]" },

@@ -393,7 +393,7 @@ static ip_expr *unrolled(ip_ir *ir, ip_fold fold, int taps_y, int taps_x, ip_tap
             ip_expr *v = body(ir, ty, tx, user);
             if (fold == IP_FOLD_FMA) {
                 ip_expr *w = weight(ir, ty, tx, user);
-                /* fma(w, v, 0) is the rounded product. */
+                /* fma(w, v, -0) is the rounded product. */
                 acc = acc ? ip_x_fma(ir, w, v, acc) : ip_x_binary(ir, IP_X_MUL, w, v);
             } else {
                 acc = acc ? ip_x_binary(ir, ip_fold_op(fold), acc, v) : v;

@@ -92,7 +92,7 @@ typedef enum ip_xop {
     IP_X_CAST,
     IP_X_SATURATE,
     /* a window too large to write out: folds arg[0] over TAP rows x columns with .fold, top row first, left to
-     * right; FMA: acc = fma(arg[1], arg[0], acc) from 0 */
+     * right; FMA, of floats: acc = fma(arg[1], arg[0], acc) from -0, so the first product comes out as it is */
     IP_X_WINDOW,
     /* Note [Loops of an element] */
     IP_X_LIST,   /* arg[0], and behind it the list arg[1], where there is one */

@@ -125,7 +125,8 @@ imgpar_status ip_circles_compute_radii(const ip_opaque *o, const void *const *in
     memset(out, 0, (size_t)(s[IP_CIRCLES_CENTRES] * radii) * sizeof *counts);
     for (int64_t k = 0; !st && k < s[IP_CIRCLES_CENTRES]; k++) {
         const int64_t cy = places[k] / width, cx = places[k] % width;
-        for (int64_t y = ip_max(cy - reach, 0); places[k] >= 0 && y <= ip_min(cy + reach, height - 1); y++)
+        const bool is_inside = places[k] >= 0 && cy < height;
+        for (int64_t y = ip_max(cy - reach, 0); is_inside && y <= ip_min(cy + reach, height - 1); y++)
             for (int64_t x = ip_max(cx - reach, 0); x <= ip_min(cx + reach, width - 1); x++) {
                 const int64_t far = (y - cy) * (y - cy) + (x - cx) * (x - cx),
                               r = mask[y * width + x] != 0 ? (int64_t)nearbyintf(sqrtf((float)far)) - least : -1;

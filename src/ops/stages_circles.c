@@ -135,7 +135,7 @@ static ip_stage *input_as(ip_lower *l, int k, imgpar_dtype dtype, const char *no
     for (int d = 0; d < 4; d++)
         at[d] = ip_x_coord(l->ir, d, in->dims[d]);
     ip_expr *v = ip_x_load(l->ir, in, at, IP_BORDER_NONE, NULL);
-    return ip_lower_stage_sized(l, in->dims, dtype, ip_x_cast(l->ir, dtype, v), note);
+    return ip_lower_stage_sized(l, in->dims, dtype, ip_x_saturate(l->ir, dtype, v), note);
 }
 
 static int64_t size_of(const ip_lower *l, const char *param) { return (int64_t)ip_param_number(l->node, param); }

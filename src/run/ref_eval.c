@@ -44,7 +44,15 @@ static void border(const ip_expr *x, int n, int32_t *r, const int32_t *index, co
 
 /* ---- windows ----------------------------------------------------------------------------------- */
 
-/* All begin with the first tap's value, but FMA with 0. */
+static void negative_zeros(imgpar_dtype dtype, int n, void *to)
+{
+    for (int k = 0; k < n && dtype == IMGPAR_F32; k++)
+        ((float *)to)[k] = -0.0F;
+    for (int k = 0; k < n && dtype == IMGPAR_F64; k++)
+        ((double *)to)[k] = -0.0;
+}
+
+/* All begin with the first tap's value; FMA with -0, to which a product is added as it is. */
 static void run_window(ip_ref_program *p, int position, const ip_ref_place *place)
 {
     const ip_ref_instr *instr = &p->code[position];
@@ -58,7 +66,7 @@ static void run_window(ip_ref_program *p, int position, const ip_ref_place *plac
         for (tap[1] = 0; tap[1] < x->taps_x; tap[1]++) {
             run_code(p, position + 1, position + 1 + instr->n_body, place);
             const void *v = p->at[instr->arg[0]];
-            if (is_first && x->fold == IP_FOLD_FMA) memset(acc, 0, size_bytes);
+            if (is_first && x->fold == IP_FOLD_FMA) negative_zeros(x->dtype, n, acc);
             if (x->fold == IP_FOLD_FMA)
                 instr->loop(n, acc, p->at[instr->arg[1]], v, acc);
             else if (is_first)
