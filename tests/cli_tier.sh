@@ -61,3 +61,22 @@ expect "without a folder kernels compute" "$(IMGPAR_CACHE=0 who)" kernel
 # Nobody may be at work in a folder that goes.
 if command -v flock > /dev/null && [ -f cache/pending.lock ]; then flock cache/pending.lock true; fi
 finish
+
+# PoCL ends a process that reads what is damaged of its files: those of a program that we keep are written anew.
+POCL_CACHE_DIR=$PWD/pocl
+export POCL_CACHE_DIR
+mkdir pocl
+total() { "$imgpar_run" --tier=kernels -e 'sum(boxblur(make(9, 7, x)))' 2>&1; }
+expect "a sum" "$(total)" 252
+if [ -n "$(find cache -name '*.bin')" ] && [ -n "$(find pocl -name program.bc)" ]; then
+    for size in 0 1500 -1; do
+        find pocl -name program.bc -exec truncate -s "$size" {} +
+        find pocl -name '*.so' -exec truncate -s "$size" {} +
+        expect "files of PoCL's cut to $size" "$(total)" 252
+    done
+    find pocl -name program.bc | while read -r file; do
+        printf '\377\377\377\377' | dd of="$file" bs=1 seek=2000 conv=notrunc 2>/dev/null
+    done
+    expect "changed files of PoCL's" "$(total)" 252
+    expect "nothing is left beside them" "$(find pocl -name '*-??????')" ""
+fi

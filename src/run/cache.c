@@ -10,6 +10,7 @@
  */
 #include "run/cachefile.h"
 #include "run/device_impl.h"
+#include "run/pocl_files.h"
 
 #include "base/str.h"
 
@@ -93,6 +94,7 @@ static cl_program build_stored(ip_device *device, const ip_program *p, const cha
     cl_int code;
     if (!ip_cachefile_load(IP_CACHEFILE_PROGRAM, p->key, p->identity, p->identity_bytes, &binary, &n)) return NULL;
     const unsigned char *bytes = binary;
+    if (device->facts.is_pocl) ip_pocl_files_mend(binary, n);
     cl_program program =
         ip_cl_may(&code) ? clCreateProgramWithBinary(device->context, 1, &device->id, &n, &bytes, NULL, &code) : NULL;
     if (!code) code = IP_CL(clBuildProgram(program, 1, &device->id, options, NULL, NULL));

@@ -5,6 +5,7 @@
  */
 #include "run/drivers.h"
 
+#include "base/alloc.h"
 #include "base/str.h"
 #include "base/thread.h"
 
@@ -47,17 +48,25 @@ static bool could_write(char *path)
     }
 }
 
-/* Where PoCL would keep its kernels if nobody told it; false when that is no place to write. */
-static bool pocl_has_a_folder(void)
+char *ip_drivers_pocl_folder(void)
 {
-    const char *xdg = ip_env("XDG_CACHE_HOME"), *home = ip_env("HOME");
+    const char *told = ip_env("POCL_CACHE_DIR"), *xdg = ip_env("XDG_CACHE_HOME"), *home = ip_env("HOME");
     ip_str path = IP_STR_INIT;
-    if (xdg)
+    if (told)
+        ip_str_append(&path, told);
+    else if (xdg)
         ip_str_printf(&path, "%s/pocl/kcache", xdg);
     else if (home)
         ip_str_printf(&path, "%s/.cache/pocl/kcache", home);
-    bool has = path.text && !path.failed && could_write(path.text);
-    ip_str_free(&path);
+    return path.length ? ip_str_take(&path) : NULL;
+}
+
+/* False when where PoCL would keep its kernels is no place to write. */
+static bool pocl_has_a_folder(void)
+{
+    char *path = ip_drivers_pocl_folder();
+    const bool has = path && could_write(path);
+    ip_free(path);
     return has;
 }
 

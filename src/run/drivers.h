@@ -23,6 +23,9 @@ void ip_drivers_prepare(void);
  */
 char *ip_drivers_complaint(void);
 
+/* Where PoCL keeps its kernels, new, for ip_free(); NULL: nowhere, or no memory. */
+char *ip_drivers_pocl_folder(void);
+
 /* That what PoCL launches is what its binaries hold, so that keeping them costs nothing: see Note [One machine code a
  * kernel]. */
 bool ip_drivers_pocl_is_general(void);
