@@ -30,8 +30,9 @@
  * whatever queue they are, evaluations of arrays included. So nothing needs to be waited for, but by the host before it
  * uses what imgpar_cl_read() brought. Explicit wait lists (imgpar_cl_order) come on top.
  *
- * C++. In C the fields of IMGPAR_CL_WORK(), IMGPAR_CL_REGION() and IMGPAR_CL_ORDER() are named, .global = { 1000 };
- * C++11 has no such names, so there they are given in the order of the struct: IMGPAR_CL_WORK({ 1000 }, { 64 }).
+ * C++. In C the fields of IMGPAR_CL_WORK(), IMGPAR_CL_REGION(), IMGPAR_CL_ORDER() and IMGPAR_CL_IMAGE() are named,
+ * .global = { 1000 }; C++11 has no such names, so there they are given in the order of the struct:
+ * IMGPAR_CL_WORK({ 1000 }, { 64 }).
  *
  * Structs are versioned by struct_size as imgpar.h says; the macros and functions of this header that make one set it.
  * Extents are in elements, slowest first as shapes are: [height, width]; work-items are counted as OpenCL does, fastest
@@ -243,11 +244,46 @@ typedef struct imgpar_cl_buffer_info {
     size_t size_bytes;              /* on the device, padding included */
     size_t align_bytes;             /* where parts may begin */
     imgpar_cl_access access;
-    int is_shared;   /* memory of the user that the device uses where it stands */
-    int is_constant; /* an array's value: it cannot be written any more */
+    int is_shared;                       /* memory of the user that the device uses where it stands */
+    int is_constant;                     /* an array's value: it cannot be written any more */
+    const struct imgpar_cl_image *image; /* its texels; borrowed from the buffer; NULL: it is none */
 } imgpar_cl_buffer_info;
 /* What a buffer is. Fills *out, whose struct_size is set by the caller. */
 IMGPAR_API imgpar_status imgpar_cl_buffer_get_info(const imgpar_cl_buffer *buffer, imgpar_cl_buffer_info *out);
+
+/* ---- images --------------------------------------------------------------------- */
+
+/* The texels of a two-dimensional image. */
+typedef struct imgpar_cl_image {
+    size_t struct_size;
+    size_t width, height;
+    imgpar_dtype dtype; /* of a channel: u8, i8, u16, i16, u32, i32, f16 or f32 */
+    int channels;       /* 1, 2 or 4; of others kernels read 0, of a missing fourth 1 */
+    int is_normalized;  /* integers of 8 and 16 bits that kernels read and write as floats: 255 of u8 is 1.0f */
+} imgpar_cl_image;
+/* IMGPAR_CL_IMAGE(.width = w, .height = h, .dtype = IMGPAR_F32, .channels = 4) */
+#ifdef __cplusplus
+#define IMGPAR_CL_IMAGE(...) imgpar_cl_address(imgpar_cl_image{ sizeof(imgpar_cl_image), __VA_ARGS__ })
+#else
+#define IMGPAR_CL_IMAGE(...) (&(imgpar_cl_image){ .struct_size = sizeof(imgpar_cl_image), __VA_ARGS__ })
+#endif
+
+/*
+ * A new image in the device's texture memory, its texels not set. It is a buffer of height x width elements, a texel
+ * each, and the commands below take it; between an image and another buffer imgpar_cl_copy() takes rows that lie one
+ * after the other there. A kernel's parameter image2d_t takes it with imgpar_cl_arg_buffer(): a read_only one as const
+ * pointers take buffers, write_only and read_write ones as others do. Parts, maps and imgpar_cl_array() refuse it.
+ * IMGPAR_E_UNSUPPORTED where the device has no such images, IMGPAR_E_LIMIT where it is larger than they may be.
+ *
+ * Samplers are declared in the text of the kernels, and are the device's hardware:
+ *     constant sampler_t smooth = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_LINEAR;
+ *     float4 v = read_imagef(image, smooth, (float2)(x + 0.5f, y + 0.5f));
+ * CLK_FILTER_LINEAR takes floats and normalized integers. Its weights are as fine as the device has them, on many
+ * 1/256; at() and warp() of arrays compute theirs, which are the same on every device. CLK_ADDRESS_REPEAT and
+ * CLK_ADDRESS_MIRRORED_REPEAT want CLK_NORMALIZED_COORDS_TRUE.
+ */
+IMGPAR_API imgpar_status imgpar_cl_image_new(imgpar_context *ctx, imgpar_cl_access access, const imgpar_cl_image *image,
+                                             imgpar_cl_buffer **out);
 
 /* ---- commands on buffers ---------------------------------------------------------- */
 
@@ -410,11 +446,12 @@ typedef struct imgpar_cl_arg_info {
     size_t struct_size;
     const char *name, *type; /* "by", "float"; borrowed from the kernel */
     /* which imgpar_cl_arg_*() it takes: IMGPAR_CL_ARG_BUFFER, _LOCAL, _INT, _REAL, or _STRUCT for any other value; 0:
-     * an image or a sampler */
+     * a sampler, or an image that is not two-dimensional */
     int kind;
-    int is_read_only;  /* a pointer to const, or to constant memory */
+    int is_read_only;  /* a pointer to const, or to constant memory; an image that is read_only */
     int is_constant;   /* a pointer to constant memory */
     size_t size_bytes; /* of a value; 0: the compiler does not tell */
+    int is_image;      /* an image2d_t, which takes what imgpar_cl_image_new() made */
 } imgpar_cl_arg_info;
 /* What a parameter of a kernel takes. index is below n_args of imgpar_cl_kernel_info. Fills *out, whose struct_size is
  * set by the caller. IMGPAR_E_UNSUPPORTED where the driver does not tell. */

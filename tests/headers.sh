@@ -59,6 +59,8 @@ imgpar_status run(imgpar_cl_queue *q, imgpar_cl_kernel *k, imgpar_cl_buffer *b, 
 imgpar_status run(imgpar_cl_queue *q, imgpar_cl_kernel *k, imgpar_cl_buffer *b, imgpar_cl_event *const *after, imgpar_cl_event **event)
 {
     const float data[] = { 1, 2 };
+    const imgpar_cl_image *image = IMGPAR_CL_IMAGE(640, 480, IMGPAR_U8, 4);
+    if (image->height != 480) return IMGPAR_E_SHAPE;
     imgpar_status st = imgpar_cl_write(q, b, IMGPAR_CL_REGION({ 10 }, { 2 }), data, IMGPAR_CL_ORDER(after, 1, event));
     return st ? st : imgpar_cl_launch(q, k, IMGPAR_CL_WORK({ 640, 480 }, { 16, 16 }),
                                       IMGPAR_CL_ARGS(imgpar_cl_arg_buffer(b), imgpar_cl_arg_real(2)), nullptr);

@@ -9,6 +9,7 @@
  *     gpu         the device is a GPU with memory of its own
  *     local=N     bytes of local memory; a kernel that wants more cannot be launched
  *     group=N     work-items of a group, whatever the kernel; a launch with more is refused
+ *     registers=N work-items of a group that any kernel may have, though the device says more
  *     memory=N    bytes of device memory; all buffers that live at once fit in it or clCreateBuffer fails
  *     no-images   no image support
  *     no-f64      no double precision: "double" does not compile
@@ -47,6 +48,13 @@ static size_t limit(const char *word)
 {
     const char *list = getenv("IMGPAR_TEST_LIMITS"), *at = list ? strstr(list, word) : NULL;
     return at ? strtoull(at + strlen(word), NULL, 10) : 0;
+}
+
+/* Of a group of any kernel; 0: as many as there are. */
+static size_t most_items(void)
+{
+    size_t of_device = limit("group="), of_kernels = limit("registers=");
+    return of_kernels ? of_kernels : of_device;
 }
 
 static int has(const char *word)
@@ -175,7 +183,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetKernelWorkGroupInfo(cl_kernel kernel, cl_de
 {
     typedef cl_int (*function)(cl_kernel, cl_device_id, cl_kernel_work_group_info, size_t, void *, size_t *);
     cl_int code = ((function)next("clGetKernelWorkGroupInfo"))(kernel, device, what, size, value, size_ret);
-    if (!code && what == CL_KERNEL_WORK_GROUP_SIZE) lower_to(value, sizeof(size_t), limit("group="));
+    if (!code && what == CL_KERNEL_WORK_GROUP_SIZE) lower_to(value, sizeof(size_t), most_items());
     return code;
 }
 
@@ -239,12 +247,12 @@ static cl_int refused(cl_command_queue queue, cl_kernel kernel, cl_uint dims, co
 {
     typedef cl_int (*queue_info)(cl_command_queue, cl_command_queue_info, size_t, void *, size_t *);
     typedef cl_int (*group_info)(cl_kernel, cl_device_id, cl_kernel_work_group_info, size_t, void *, size_t *);
-    size_t most_items = limit("group="), most_bytes = limit("local="), items = 1;
+    size_t most = most_items(), most_bytes = limit("local="), items = 1;
     cl_device_id device = NULL;
     cl_ulong bytes = 0;
     for (cl_uint d = 0; local && d < dims; d++)
         items *= local[d];
-    if (most_items && items > most_items) return CL_INVALID_WORK_GROUP_SIZE;
+    if (most && items > most) return CL_INVALID_WORK_GROUP_SIZE;
     cl_int code =
         ((queue_info)next("clGetCommandQueueInfo"))(queue, CL_QUEUE_DEVICE, sizeof(cl_device_id), &device, NULL);
     if (!code)

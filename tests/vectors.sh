@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # vectors.sh - the idioms of bytes (src/compile/idioms.c) where the processor has fewer instructions: without AVX-512
-# VNNI and VBMI, and with AVX2 only. Every result is that of the interpreter, byte by byte. And products of matrices on a
-# GPU whose groups have 64 work-items, where tiles of 256 cannot be launched.
+# VNNI and VBMI, and with AVX2 only. Every result is that of the interpreter, byte by byte. And GPUs whose groups have
+# 64 work-items, where tiles of 256 cannot be launched, or 32, of the device or of kernels, as registers allow: what wants
+# more is the interpreter's.
 . "${srcdir:-.}/tests/common.sh"
 
 grep -q avx2 /proc/cpuinfo 2>/dev/null || skip "the processor has no AVX2"
@@ -51,7 +52,19 @@ expect "all results are there" "$(ls ./*.npy | wc -l | tr -d ' ')" 12
 expect "with all instructions" "$(result none)" "$want"
 expect "without AVX-512 VNNI and VBMI" "$(result plain-vectors)" "$want"
 expect "with AVX2" "$(result half-vectors)" "$want"
-expect "a product in groups of 64: 40 x 60 sums of 50 ones" "$(IMGPAR_TEST_LIMITS="gpu local=16384 group=64" \
-    LD_LIBRARY_PATH="$builddir/.libs" LD_PRELOAD="$builddir/tests/.libs/limits.so" "$program" --device=gpu --quiet \
-    -e 'sum(matmul(ones([40 50]) * 1.0, ones([50 60]) * 1.0))' 2>&1)" 120000
+
+# on_gpu LIMITS EXPR: there
+on_gpu() {
+    IMGPAR_TEST_LIMITS="gpu local=16384 $1" LD_LIBRARY_PATH="$builddir/.libs" \
+        LD_PRELOAD="$builddir/tests/.libs/limits.so" "$program" --device=gpu --quiet -e "$2" 2>&1
+}
+product='sum(matmul(ones([40 50]) * 1.0, ones([50 60]) * 1.0))' # 40 x 60 sums of 50 ones
+expect "a product in groups of 64" "$(on_gpu group=64 "$product")" 120000
+expect "on a device with groups of 32" "$(on_gpu group=32 "$product")" 120000
+# 0 to 4999 in order, each times its place. Means of 0, 9, 18, 27, 0 ...: 12, 9, 18 and 15, at the ends 3 and 24.
+for limit in group=32 registers=32; do
+    expect "sorted, $limit" "$(on_gpu $limit 'sum(cast(sort(arange(0, 5000) * 7 % 5000), i64) * arange(0, 5000))')" \
+        41654167500
+    expect "a tile with its halo, $limit" "$(on_gpu $limit 'sum(boxblur(make(64, 64, cast(x % 4 * 9, u8)), 3))')" 55296
+done
 finish

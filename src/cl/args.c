@@ -35,8 +35,10 @@ static bool integer_fits(imgpar_dtype dtype, int64_t v)
 static imgpar_status check_pointer(const place *at, const imgpar_cl_arg *arg, const ip_cl_param *p, ip_error *err)
 {
     const imgpar_cl_buffer *b = arg->pointer;
-    if (p && p->kind != IP_CL_GLOBAL && p->kind != IP_CL_CONSTANT)
+    if (p && p->kind != IP_CL_GLOBAL && p->kind != IP_CL_CONSTANT && p->kind != IP_CL_IMAGE)
         return wrong(at, err, IMGPAR_E_ARGUMENT, "is not a global or constant pointer; a buffer was given");
+    if (p && p->kind == IP_CL_IMAGE && arg->kind != IMGPAR_CL_ARG_BUFFER)
+        return wrong(at, err, IMGPAR_E_ARGUMENT, "is an image; arrays are none");
     if (arg->kind == IMGPAR_CL_ARG_INPUT)
         return p && !p->is_const ? wrong(at, err, IMGPAR_E_ARGUMENT, "is written; an input needs a pointer to const")
                                  : IMGPAR_OK;
@@ -46,11 +48,18 @@ static imgpar_status check_pointer(const place *at, const imgpar_cl_arg *arg, co
                    : IMGPAR_OK;
     if (!b) return wrong(at, err, IMGPAR_E_ARGUMENT, "is a buffer that is NULL");
     if (b->ctx != at->kernel->module->ctx) return wrong(at, err, IMGPAR_E_ARGUMENT, "is a buffer of another context");
+    if (p && b->is_image != (p->kind == IP_CL_IMAGE))
+        return wrong(at, err, IMGPAR_E_ARGUMENT,
+                     b->is_image ? "is a pointer; an image was given"
+                                 : "is an image; a buffer was given that imgpar_cl_image_new() did not make");
     if (p && b->access == IMGPAR_CL_IN && !p->is_const)
         return wrong(at, err, IMGPAR_E_ARGUMENT,
-                     "is written; the buffer is IMGPAR_CL_IN, which needs a pointer to const");
+                     b->is_image ? "is written; the image is IMGPAR_CL_IN, which needs read_only"
+                                 : "is written; the buffer is IMGPAR_CL_IN, which needs a pointer to const");
     if (p && b->access == IMGPAR_CL_OUT && p->is_const)
-        return wrong(at, err, IMGPAR_E_ARGUMENT, "is const; the buffer is IMGPAR_CL_OUT, which kernels write");
+        return wrong(at, err, IMGPAR_E_ARGUMENT,
+                     b->is_image ? "is read_only; the image is IMGPAR_CL_OUT, which kernels write"
+                                 : "is const; the buffer is IMGPAR_CL_OUT, which kernels write");
     if (p && p->kind == IP_CL_CONSTANT && b->size_bytes > at->kernel->max_constant_bytes)
         return wrong(at, err, IMGPAR_E_LIMIT, "is larger than the device's constant memory");
     return IMGPAR_OK;
@@ -102,8 +111,11 @@ static imgpar_status check_arg(const place *at, const imgpar_cl_arg *arg, int n_
 {
     const ip_cl_param *p = at->kernel->params ? &at->kernel->params[at->index] : NULL;
     bool is_of_node = arg->kind == IMGPAR_CL_ARG_INPUT || arg->kind == IMGPAR_CL_ARG_RESULT;
-    if (p && p->kind == IP_CL_OTHER)
-        return wrong(at, err, IMGPAR_E_UNSUPPORTED, "is an image or a sampler, which this layer does not have");
+    if (p && p->kind == IP_CL_SAMPLER)
+        return wrong(at, err, IMGPAR_E_UNSUPPORTED,
+                     "is a sampler; declare it in the text: constant sampler_t s = ...;");
+    if (p && p->kind == IP_CL_OTHER_IMAGE)
+        return wrong(at, err, IMGPAR_E_UNSUPPORTED, "is an image that this layer does not have; it has image2d_t");
     if (is_of_node && n_inputs < 0)
         return wrong(at, err, IMGPAR_E_ARGUMENT, "is an input or result, which only imgpar_cl_apply() has");
     if (arg->kind == IMGPAR_CL_ARG_INPUT && (arg->integer < 0 || arg->integer >= n_inputs))

@@ -44,7 +44,7 @@ imgpar_status ip_cl_layout(const char *function, const imgpar_cl_layout *given, 
               : pitch_of(function, "slice_pitch_bytes", slice_bytes, e[0], &out->slice_pitch_bytes, size_bytes, err);
 }
 
-static imgpar_status check_access(const char *function, imgpar_cl_access access, ip_error *err)
+imgpar_status ip_cl_check_access(const char *function, imgpar_cl_access access, ip_error *err)
 {
     if (access == IMGPAR_CL_IN || access == IMGPAR_CL_OUT || access == IMGPAR_CL_INOUT) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: access=%d is none of IMGPAR_CL_IN, _OUT, _INOUT", function,
@@ -87,7 +87,7 @@ imgpar_status imgpar_cl_buffer_new(imgpar_context *ctx, imgpar_cl_access access,
         ip_cl_null(&err, function, "out");
     else
         *out = NULL;
-    if (!err.status && !ip_cl_device(ctx, function, &device, &err) && !check_access(function, access, &err) &&
+    if (!err.status && !ip_cl_device(ctx, function, &device, &err) && !ip_cl_check_access(function, access, &err) &&
         !ip_cl_layout(function, layout, &l, &size_bytes, &err) && !ip_buffer_new(device, size_bytes, &memory, &err))
         ip_cl_buffer_of_memory(ctx, access, &l, size_bytes, memory, out, &err);
     return ip_cl_say(&err);
@@ -105,7 +105,7 @@ imgpar_status imgpar_cl_buffer_wrap(imgpar_context *ctx, imgpar_cl_access access
     ip_buffer *memory = NULL;
     if (out) *out = NULL;
     if (!out || !user_memory) ip_cl_null(&err, function, out ? "the memory" : "out");
-    if (!err.status && !ip_cl_device(ctx, function, &device, &err) && !check_access(function, access, &err) &&
+    if (!err.status && !ip_cl_device(ctx, function, &device, &err) && !ip_cl_check_access(function, access, &err) &&
         !ip_cl_layout(function, layout, &l, &size_bytes, &err) &&
         !ip_buffer_wrap(device, user_memory, size_bytes, on_release, user, &memory, &err))
         ip_cl_buffer_of_memory(ctx, access, &l, size_bytes, memory, out, &err);
@@ -135,6 +135,7 @@ static imgpar_status make_part(imgpar_cl_buffer *b, size_t offset_bytes, const i
     size_t size_bytes;
     cl_int code;
     if (!b) return ip_cl_null(err, "buffer_part", "the buffer");
+    if (b->is_image) return ip_fail(err, IMGPAR_E_ARGUMENT, "buffer_part: the buffer is an image, which has no parts");
     if (ip_context_check(b->ctx, err)) return IMGPAR_E_DEVICE_LOST;
     imgpar_status st = ip_cl_layout("buffer_part", given, &layout, &size_bytes, err);
     if (!st) st = check_part(b, offset_bytes, size_bytes, err);
@@ -222,7 +223,8 @@ imgpar_status imgpar_cl_buffer_get_info(const imgpar_cl_buffer *b, imgpar_cl_buf
                                          .align_bytes = device->facts.base_align_bytes,
                                          .access = b->access,
                                          .is_shared = b->is_wrapped && device->facts.info.has_unified_memory,
-                                         .is_constant = is_constant };
+                                         .is_constant = is_constant,
+                                         .image = b->is_image ? &b->image : NULL };
     ip_struct_out(out, &info, "buffer_get_info", "out", &err);
     return ip_cl_say(&err);
 }

@@ -127,6 +127,8 @@ struct imgpar_cl_buffer {
     size_t size_bytes;
     imgpar_cl_access access;
     bool is_wrapped;
+    bool is_image;         /* memory is one */
+    imgpar_cl_image image; /* its texels */
     /* Of whole buffers; guarded by the device's order lock. */
     void *mapped; /* NULL: it is not */
     bool mapped_writes;
@@ -135,6 +137,8 @@ struct imgpar_cl_buffer {
 
 /* The buffer that has the state. */
 static inline imgpar_cl_buffer *ip_cl_whole(imgpar_cl_buffer *buffer) { return buffer->whole ? buffer->whole : buffer; }
+/* Fails where access is none. */
+imgpar_status ip_cl_check_access(const char *function, imgpar_cl_access access, ip_error *err);
 /* The memory that the size of a layout takes, its pitches filled in. */
 imgpar_status ip_cl_layout(const char *function, const imgpar_cl_layout *given, imgpar_cl_layout *out,
                            size_t *size_bytes, ip_error *err);
@@ -165,7 +169,15 @@ typedef struct ip_cl_symbol {
     imgpar_cl_buffer *buffer; /* a reference */
 } ip_cl_symbol;
 
-typedef enum ip_cl_param_kind { IP_CL_GLOBAL, IP_CL_CONSTANT, IP_CL_LOCAL, IP_CL_VALUE, IP_CL_OTHER } ip_cl_param_kind;
+typedef enum ip_cl_param_kind {
+    IP_CL_GLOBAL,
+    IP_CL_CONSTANT,
+    IP_CL_LOCAL,
+    IP_CL_VALUE,
+    IP_CL_IMAGE, /* image2d_t */
+    IP_CL_SAMPLER,
+    IP_CL_OTHER_IMAGE
+} ip_cl_param_kind;
 
 /* A parameter of a kernel as the compiler tells it. */
 typedef struct ip_cl_param {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands on buffers: copies, fills, maps. Copies of boxes are the rectangular ones of OpenCL, which do straight ones
- * too. */
+ * too. Buffers that are images have calls of their own, which count in texels. */
 #include "cl/cl.h"
 
+#include "base/dtype.h"
 #include "run/shaders.h"
 
+#include <math.h>
 #include <string.h>
 
 static imgpar_status check_objects(const char *name, const imgpar_cl_queue *q, const imgpar_cl_buffer *b, ip_error *err)
@@ -24,11 +26,26 @@ typedef struct transfer {
     void *dst;
 } transfer;
 
+/* A box of an image, in texels. */
+typedef struct texel_box {
+    size_t origin[3], extent[3];
+} texel_box;
+
+static texel_box texels_of(const imgpar_cl_buffer *b, const ip_cl_box *box)
+{
+    const size_t n = b->layout.element_bytes;
+    return (texel_box){ { box->offset[0] / n, box->offset[1], 0 }, { box->extent[0] / n, box->extent[1], 1 } };
+}
+
 static cl_int enqueue_write(cl_command_queue queue, void *argument, const ip_waits *w, cl_event *event)
 {
     static const size_t zero[3] = { 0, 0, 0 };
     const transfer *t = argument;
     const imgpar_cl_layout *l = &t->buffer->layout;
+    const texel_box at = texels_of(t->buffer, &t->box);
+    if (t->buffer->is_image)
+        return clEnqueueWriteImage(queue, t->buffer->mem, CL_FALSE, at.origin, at.extent, t->box.host_row_pitch, 0,
+                                   t->src, w->n, w->events, event);
     return clEnqueueWriteBufferRect(queue, t->buffer->mem, CL_FALSE, t->box.offset, zero, t->box.extent,
                                     l->row_pitch_bytes, l->slice_pitch_bytes, t->box.host_row_pitch,
                                     t->box.host_slice_pitch, t->src, w->n, w->events, event);
@@ -39,6 +56,10 @@ static cl_int enqueue_read(cl_command_queue queue, void *argument, const ip_wait
     static const size_t zero[3] = { 0, 0, 0 };
     const transfer *t = argument;
     const imgpar_cl_layout *l = &t->buffer->layout;
+    const texel_box at = texels_of(t->buffer, &t->box);
+    if (t->buffer->is_image)
+        return clEnqueueReadImage(queue, t->buffer->mem, CL_FALSE, at.origin, at.extent, t->box.host_row_pitch, 0,
+                                  t->dst, w->n, w->events, event);
     return clEnqueueReadBufferRect(queue, t->buffer->mem, CL_FALSE, t->box.offset, zero, t->box.extent,
                                    l->row_pitch_bytes, l->slice_pitch_bytes, t->box.host_row_pitch,
                                    t->box.host_slice_pitch, t->dst, w->n, w->events, event);
@@ -59,7 +80,7 @@ imgpar_status imgpar_cl_write(imgpar_cl_queue *q, imgpar_cl_buffer *b, const img
         const ip_cl_use use = { b->memory, b, true };
         const ip_cl_command c = { .queue = q,
                                   .name = "write",
-                                  .call = "clEnqueueWriteBufferRect",
+                                  .call = b->is_image ? "clEnqueueWriteImage" : "clEnqueueWriteBufferRect",
                                   .order = order,
                                   .uses = &use,
                                   .n_uses = 1,
@@ -84,7 +105,7 @@ imgpar_status imgpar_cl_read(imgpar_cl_queue *q, imgpar_cl_buffer *b, const imgp
         const ip_cl_use use = { b->memory, b, false };
         const ip_cl_command c = { .queue = q,
                                   .name = "read",
-                                  .call = "clEnqueueReadBufferRect",
+                                  .call = b->is_image ? "clEnqueueReadImage" : "clEnqueueReadBufferRect",
                                   .order = order,
                                   .uses = &use,
                                   .n_uses = 1,
@@ -104,10 +125,33 @@ typedef struct copying {
     ip_cl_box from_box, to_box;
 } copying;
 
+/* Where the first byte of a box lies in its buffer. */
+static size_t first_byte(const imgpar_cl_buffer *b, const ip_cl_box *box)
+{
+    const imgpar_cl_layout *l = &b->layout;
+    return box->offset[0] + box->offset[1] * l->row_pitch_bytes + box->offset[2] * l->slice_pitch_bytes;
+}
+
+static cl_int enqueue_copy_of_image(cl_command_queue queue, const copying *c, const ip_waits *w, cl_event *event)
+{
+    const texel_box from = texels_of(c->from, &c->from_box), to = texels_of(c->to, &c->to_box);
+    if (!c->from->is_image)
+        return clEnqueueCopyBufferToImage(queue, c->from->mem, c->to->mem, first_byte(c->from, &c->from_box), to.origin,
+                                          to.extent, w->n, w->events, event);
+    if (!c->to->is_image)
+        return clEnqueueCopyImageToBuffer(queue, c->from->mem, c->to->mem, from.origin, from.extent,
+                                          first_byte(c->to, &c->to_box), w->n, w->events, event);
+    return clEnqueueCopyImage(queue, c->from->mem, c->to->mem, from.origin, to.origin, from.extent, w->n, w->events,
+                              event);
+}
+
+static bool is_of_image(const copying *c) { return c->from->is_image || c->to->is_image; }
+
 static cl_int enqueue_copy(cl_command_queue queue, void *argument, const ip_waits *w, cl_event *event)
 {
     const copying *c = argument;
     const imgpar_cl_layout *f = &c->from->layout, *t = &c->to->layout;
+    if (is_of_image(c)) return enqueue_copy_of_image(queue, c, w, event);
     return clEnqueueCopyBufferRect(queue, c->from->mem, c->to->mem, c->from_box.offset, c->to_box.offset,
                                    c->from_box.extent, f->row_pitch_bytes, f->slice_pitch_bytes, t->row_pitch_bytes,
                                    t->slice_pitch_bytes, w->n, w->events, event);
@@ -130,6 +174,19 @@ static bool boxes_overlap(const copying *c)
     return overlap(c->from->offset_bytes, c->from->size_bytes, c->to->offset_bytes, c->to->size_bytes);
 }
 
+/* Images are copied to images of the same texels; of other buffers OpenCL takes rows that lie one after the other. */
+static imgpar_status check_images(const copying *c, ip_error *err)
+{
+    const imgpar_cl_image *f = &c->from->image, *t = &c->to->image;
+    bool both = c->from->is_image && c->to->is_image;
+    if (both && (f->dtype != t->dtype || f->channels != t->channels || !f->is_normalized != !t->is_normalized))
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "copy: the images have other texels than each other");
+    if (!both && !(c->from->is_image ? c->to_box : c->from_box).is_straight)
+        return ip_fail(err, IMGPAR_E_ARGUMENT,
+                       "copy: the buffer's rows do not lie one after the other, as a copy with an image wants");
+    return IMGPAR_OK;
+}
+
 static imgpar_status check_copy(const copying *c, ip_error *err)
 {
     for (int d = 0; d < 3; d++)
@@ -138,6 +195,7 @@ static imgpar_status check_copy(const copying *c, ip_error *err)
                            "copy: the regions are %zu x %zu x %zu and %zu x %zu x %zu (bytes, rows, slices)",
                            c->from_box.extent[0], c->from_box.extent[1], c->from_box.extent[2], c->to_box.extent[0],
                            c->to_box.extent[1], c->to_box.extent[2]);
+    if (is_of_image(c) && check_images(c, err)) return err->status;
     if (boxes_overlap(c)) return ip_fail(err, IMGPAR_E_ARGUMENT, "copy: the regions overlap");
     return IMGPAR_OK;
 }
@@ -155,7 +213,7 @@ imgpar_status imgpar_cl_copy(imgpar_cl_queue *q, imgpar_cl_buffer *from, const i
     const ip_cl_use uses[] = { { from->memory, from, false }, { to->memory, to, true } };
     const ip_cl_command command = { .queue = q,
                                     .name = "copy",
-                                    .call = "clEnqueueCopyBufferRect",
+                                    .call = is_of_image(&c) ? "a copy of an image" : "clEnqueueCopyBufferRect",
                                     .order = order,
                                     .uses = uses,
                                     .n_uses = 2,
@@ -179,27 +237,45 @@ typedef struct filling {
     cl_kernel kernel; /* NULL: by OpenCL */
 } filling;
 
-static size_t straight_offset(const filling *f)
+/* A texel as OpenCL wants it: four floats, ints or uints. */
+static cl_int enqueue_fill_of_image(cl_command_queue queue, const filling *f, const ip_waits *w, cl_event *event)
 {
-    const imgpar_cl_layout *l = &f->buffer->layout;
-    return f->box.offset[0] + f->box.offset[1] * l->row_pitch_bytes + f->box.offset[2] * l->slice_pitch_bytes;
+    const imgpar_cl_image *image = &f->buffer->image;
+    const ip_dtype_facts *facts = ip_dtype(image->dtype);
+    const texel_box at = texels_of(f->buffer, &f->box);
+    union {
+        cl_float real[4];
+        cl_int integer[4];
+        cl_uint natural[4];
+    } color = { .natural = { 0 } };
+    for (int c = 0; c < image->channels; c++) {
+        double v = ip_load_number(image->dtype, (const unsigned char *)f->element + facts->size_bytes * (unsigned)c);
+        if (facts->is_float || image->is_normalized)
+            color.real[c] = (cl_float)(facts->is_float ? v : fmax(v / facts->maximum, -1.0));
+        else if (facts->is_signed)
+            color.integer[c] = (cl_int)v;
+        else
+            color.natural[c] = (cl_uint)v;
+    }
+    return clEnqueueFillImage(queue, f->buffer->mem, &color, at.origin, at.extent, w->n, w->events, event);
 }
 
 static cl_int enqueue_fill(cl_command_queue queue, void *argument, const ip_waits *w, cl_event *event)
 {
     const filling *f = argument;
+    if (f->buffer->is_image) return enqueue_fill_of_image(queue, f, w, event);
     if (f->kernel)
         return clEnqueueNDRangeKernel(queue, f->kernel, 3, NULL, f->box.extent, (const size_t[]){ 1, 1, 1 }, w->n,
                                       w->events, event);
-    return clEnqueueFillBuffer(queue, f->buffer->mem, f->element, f->buffer->layout.element_bytes, straight_offset(f),
-                               f->box.bytes, w->n, w->events, event);
+    return clEnqueueFillBuffer(queue, f->buffer->mem, f->element, f->buffer->layout.element_bytes,
+                               first_byte(f->buffer, &f->box), f->box.bytes, w->n, w->events, event);
 }
 
 static bool opencl_fills(const filling *f)
 {
     size_t n = f->buffer->layout.element_bytes;
     bool is_pattern = n <= MAX_PATTERN && (n & (n - 1)) == 0;
-    return is_pattern && f->box.is_straight && straight_offset(f) % n == 0;
+    return is_pattern && f->box.is_straight && first_byte(f->buffer, &f->box) % n == 0;
 }
 
 /* The kernel's own copy of the element goes with its last argument: memory of the pool, written before. */
@@ -207,7 +283,8 @@ static imgpar_status prepare_kernel(imgpar_cl_queue *q, filling *f, ip_program *
                                     ip_error *err)
 {
     const imgpar_cl_layout *l = &f->buffer->layout;
-    const cl_ulong numbers[] = { straight_offset(f), l->row_pitch_bytes, l->slice_pitch_bytes, l->element_bytes };
+    const cl_ulong numbers[] = { first_byte(f->buffer, &f->box), l->row_pitch_bytes, l->slice_pitch_bytes,
+                                 l->element_bytes };
     cl_int code;
     imgpar_status st = ip_program_get(q->device, ip_shader_text("fill"), "", program, NULL, err);
     if (!st) st = ip_buffer_new(q->device, l->element_bytes, element, err);
@@ -226,14 +303,16 @@ static imgpar_status fill(imgpar_cl_queue *q, filling *f, const imgpar_cl_order 
 {
     ip_program *program = NULL;
     ip_buffer *element = NULL;
-    bool by_kernel = !opencl_fills(f);
+    bool is_image = f->buffer->is_image, by_kernel = !is_image && !opencl_fills(f);
     imgpar_status st = by_kernel ? prepare_kernel(q, f, &program, &element, err) : IMGPAR_OK;
     if (!st) {
         const ip_cl_use uses[] = { { f->buffer->memory, (imgpar_cl_buffer *)f->buffer, true },
                                    { element, NULL, false } };
         const ip_cl_command c = { .queue = q,
                                   .name = "fill",
-                                  .call = by_kernel ? "clEnqueueNDRangeKernel" : "clEnqueueFillBuffer",
+                                  .call = by_kernel  ? "clEnqueueNDRangeKernel"
+                                          : is_image ? "clEnqueueFillImage"
+                                                     : "clEnqueueFillBuffer",
                                   .order = order,
                                   .uses = uses,
                                   .n_uses = by_kernel ? 2 : 1,
@@ -320,7 +399,9 @@ imgpar_status imgpar_cl_map(imgpar_cl_queue *q, imgpar_cl_buffer *b, int writes,
     if (!memory)
         ip_cl_null(&err, "map", "memory");
     else if (!check_objects("map", q, b, &err)) {
-        if (b->whole)
+        if (b->is_image)
+            ip_fail(&err, IMGPAR_E_ARGUMENT, "map: the buffer is an image; write and read it");
+        else if (b->whole)
             ip_fail(&err, IMGPAR_E_ARGUMENT, "map: the buffer is a part of another; map that one");
         else
             map(q, b, writes != 0, memory, &err);

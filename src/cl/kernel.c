@@ -40,8 +40,9 @@ static void read_value_type(ip_cl_param *p)
 
 static ip_cl_param_kind kind_of(cl_kernel_arg_address_qualifier address, const char *type)
 {
+    if (strcmp(type, "sampler_t") == 0) return IP_CL_SAMPLER;
     if (address == CL_KERNEL_ARG_ADDRESS_PRIVATE) return IP_CL_VALUE;
-    if (!strchr(type, '*')) return IP_CL_OTHER; /* an image */
+    if (!strchr(type, '*')) return strstr(type, "image2d_t") ? IP_CL_IMAGE : IP_CL_OTHER_IMAGE;
     return address == CL_KERNEL_ARG_ADDRESS_LOCAL      ? IP_CL_LOCAL
            : address == CL_KERNEL_ARG_ADDRESS_CONSTANT ? IP_CL_CONSTANT
                                                        : IP_CL_GLOBAL;
@@ -59,15 +60,19 @@ static cl_int read_text(cl_kernel kernel, cl_uint k, cl_kernel_arg_info what, ch
 cl_int ip_cl_param_read(cl_kernel kernel, cl_uint k, ip_cl_param *p)
 {
     cl_kernel_arg_address_qualifier address = 0;
+    cl_kernel_arg_access_qualifier access = 0;
     cl_kernel_arg_type_qualifier qualifiers = 0;
     cl_int code = IP_CL(clGetKernelArgInfo(kernel, k, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof address, &address, NULL));
     if (!code)
         code = IP_CL(clGetKernelArgInfo(kernel, k, CL_KERNEL_ARG_TYPE_QUALIFIER, sizeof qualifiers, &qualifiers, NULL));
+    if (!code)
+        code = IP_CL(clGetKernelArgInfo(kernel, k, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof access, &access, NULL));
     if (!code) code = read_text(kernel, k, CL_KERNEL_ARG_TYPE_NAME, p->type, sizeof p->type);
     if (!code) code = read_text(kernel, k, CL_KERNEL_ARG_NAME, p->name, sizeof p->name);
     if (code) return code;
     p->kind = kind_of(address, p->type);
-    p->is_const = p->kind == IP_CL_CONSTANT || (qualifiers & CL_KERNEL_ARG_TYPE_CONST);
+    p->is_const = p->kind == IP_CL_CONSTANT || (qualifiers & CL_KERNEL_ARG_TYPE_CONST) ||
+                  (p->kind == IP_CL_IMAGE && access == CL_KERNEL_ARG_ACCESS_READ_ONLY);
     if (p->kind == IP_CL_VALUE) read_value_type(p);
     return CL_SUCCESS;
 }
@@ -282,7 +287,8 @@ static int kind_of_arg(const ip_cl_param *p)
 {
     switch (p->kind) {
     case IP_CL_GLOBAL:
-    case IP_CL_CONSTANT: return IMGPAR_CL_ARG_BUFFER;
+    case IP_CL_CONSTANT:
+    case IP_CL_IMAGE: return IMGPAR_CL_ARG_BUFFER;
     case IP_CL_LOCAL: return IMGPAR_CL_ARG_LOCAL;
     case IP_CL_VALUE:
         if (p->dtype == IMGPAR_N_DTYPES || p->dtype == IMGPAR_F16) return IMGPAR_CL_ARG_STRUCT;
@@ -309,7 +315,8 @@ imgpar_status imgpar_cl_kernel_get_arg_info(const imgpar_cl_kernel *k, unsigned 
                                       .kind = kind_of_arg(p),
                                       .is_read_only = p->kind != IP_CL_VALUE && p->is_const,
                                       .is_constant = p->kind == IP_CL_CONSTANT,
-                                      .size_bytes = p->kind == IP_CL_VALUE ? p->size_bytes : 0 };
+                                      .size_bytes = p->kind == IP_CL_VALUE ? p->size_bytes : 0,
+                                      .is_image = p->kind == IP_CL_IMAGE };
     ip_struct_out(out, &info, "kernel_get_arg_info", "out", &err);
     return ip_cl_say(&err);
 }

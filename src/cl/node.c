@@ -268,6 +268,7 @@ static imgpar_status check_buffer(imgpar_cl_buffer *b, const ip_type *type, ip_e
     size_t tight = l->element_bytes;
     for (int k = 0; k < l->rank; k++)
         tight *= l->extent[k];
+    if (b->is_image) return ip_fail(err, IMGPAR_E_ARGUMENT, "array: the buffer is an image; copy it to another one");
     if (tight != b->size_bytes)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "array: the rows of the buffer are padded: %zu bytes of elements in %zu",
                        tight, b->size_bytes);

@@ -266,6 +266,26 @@ static imgpar_status set_arguments(cl_kernel kernel, const ip_launch *launch, ip
     return IMGPAR_OK;
 }
 
+/*
+ * Asks the driver whether the kernel may have groups as large as the launch wants: its registers may leave it fewer
+ * work-items than the device has, and a device may have fewer than the 64 that hand-written kernels want. Like memory
+ * that is not there, this leaves the work to others, the interpreter at last.
+ */
+static imgpar_status check_group(ip_device *device, cl_kernel kernel, const ip_launch *launch, ip_error *err)
+{
+    size_t group = 1, most = 0;
+    for (int d = 0; d < launch->dims; d++)
+        group *= launch->local[d];
+    if (group == 1) return IMGPAR_OK;
+    cl_int code =
+        IP_CL(clGetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL));
+    if (code) return ip_cl_fail(err, code, "clGetKernelWorkGroupInfo", launch->kernel);
+    return group <= most ? IMGPAR_OK
+                         : ip_fail(err, IMGPAR_E_DEVICE_MEMORY,
+                                   "%s: a group of %zu work-items is over the %zu that it may have on this device",
+                                   launch->kernel, group, most);
+}
+
 /* Waits for the launch and reads its clock. */
 static imgpar_status read_times(cl_event event, const char *kernel, uint64_t *start_ns, uint64_t *end_ns, ip_error *err)
 {
@@ -329,7 +349,8 @@ imgpar_status ip_device_launch(ip_device *device, const ip_launch *launch, uint6
     /* Arguments are state of a kernel object, so two threads must not share one. */
     cl_kernel kernel = ip_cl_may(&code) ? clCreateKernel(launch->program->program, launch->kernel, &code) : NULL;
     if (code) return ip_cl_fail(err, code, "clCreateKernel", launch->kernel);
-    st = set_arguments(kernel, launch, err);
+    st = check_group(device, kernel, launch, err);
+    if (!st) st = set_arguments(kernel, launch, err);
     if (!st) st = enqueue(device, kernel, launch, &event, err);
     if (!st) {
         atomic_fetch_add_explicit(&device->launches, 1, memory_order_relaxed);

@@ -92,10 +92,17 @@ imgpar_status ip_buffer_wrap(ip_device *device, void *host, size_t size_bytes,
 bool ip_device_shares(const ip_device *device, const void *host);
 /* What a buffer was wrapped around; NULL: it has memory of its own. */
 void *ip_buffer_host(const ip_buffer *buffer);
-/* A 2D image as a buffer: an argument of launches, nothing to be copied from the host, freed with its last reference.
- * channels 1, 2 or 4; dtype one of 8 and 16 bits, or f32. */
-imgpar_status ip_image_new(ip_device *device, imgpar_dtype dtype, int channels, size_t width, size_t height,
-                           ip_buffer **out, ip_error *err);
+/* The texels of a 2D image. */
+typedef struct ip_texels {
+    imgpar_dtype dtype; /* of 8, 16 or 32 bits */
+    int channels;       /* 1, 2 or 4 */
+    bool is_normalized; /* integers of 8 and 16 bits that kernels see as floats of 0 to 1, or -1 to 1 */
+    size_t width, height;
+} ip_texels;
+/* A 2D image as a buffer: an argument of launches, freed with its last reference. */
+imgpar_status ip_image_new(ip_device *device, const ip_texels *texels, ip_buffer **out, ip_error *err);
+/* Whether there are such texels, and the device's images may have them. */
+imgpar_status ip_image_is_offered(ip_device *device, const ip_texels *texels, bool *out, ip_error *err);
 /* The device it is on; borrowed. */
 ip_device *ip_buffer_device(const ip_buffer *buffer);
 ip_buffer *ip_buffer_retain(ip_buffer *buffer);

@@ -187,35 +187,65 @@ static imgpar_status make(ip_device *device, size_t size_bytes, ip_buffer **out,
     return IMGPAR_OK;
 }
 
-static cl_mem create_image(ip_device *device, imgpar_dtype dtype, int channels, size_t width, size_t height,
-                           cl_int *code)
+/* image_channel_data_type 0: no image has such texels. */
+static cl_image_format format_of(const ip_texels *t)
 {
     static const cl_channel_order orders[] = { [1] = CL_R, [2] = CL_RG, [4] = CL_RGBA };
     static const cl_channel_type types[IMGPAR_N_DTYPES] = {
         [IMGPAR_U8] = CL_UNSIGNED_INT8,   [IMGPAR_BOOL] = CL_UNSIGNED_INT8, [IMGPAR_I8] = CL_SIGNED_INT8,
         [IMGPAR_U16] = CL_UNSIGNED_INT16, [IMGPAR_I16] = CL_SIGNED_INT16,   [IMGPAR_F16] = CL_HALF_FLOAT,
-        [IMGPAR_F32] = CL_FLOAT,
+        [IMGPAR_F32] = CL_FLOAT,          [IMGPAR_U32] = CL_UNSIGNED_INT32, [IMGPAR_I32] = CL_SIGNED_INT32,
     };
-    const cl_image_format format = { orders[channels], types[dtype] };
-    const cl_image_desc desc = { .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = width, .image_height = height };
+    static const cl_channel_type normalized[IMGPAR_N_DTYPES] = {
+        [IMGPAR_U8] = CL_UNORM_INT8,
+        [IMGPAR_I8] = CL_SNORM_INT8,
+        [IMGPAR_U16] = CL_UNORM_INT16,
+        [IMGPAR_I16] = CL_SNORM_INT16,
+    };
+    return (cl_image_format){ orders[t->channels], t->is_normalized ? normalized[t->dtype] : types[t->dtype] };
+}
+
+imgpar_status ip_image_is_offered(ip_device *device, const ip_texels *texels, bool *out, ip_error *err)
+{
+    enum { MOST = 256 };
+    const cl_image_format wanted = format_of(texels);
+    cl_image_format formats[MOST];
+    cl_uint n = 0;
+    *out = false;
+    if (!wanted.image_channel_data_type || !device->facts.info.has_images) return IMGPAR_OK;
+    cl_int code =
+        IP_CL(clGetSupportedImageFormats(device->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, MOST, formats, &n));
+    if (code) return ip_cl_fail(err, code, "clGetSupportedImageFormats", device->facts.info.name);
+    for (cl_uint i = 0; i < n && i < MOST; i++)
+        *out |= formats[i].image_channel_order == wanted.image_channel_order &&
+                formats[i].image_channel_data_type == wanted.image_channel_data_type;
+    if (texels->dtype == IMGPAR_F16) *out &= (device->facts.half_channels & 1u << texels->channels) != 0;
+    return IMGPAR_OK;
+}
+
+static cl_mem create_image(ip_device *device, const ip_texels *t, cl_int *code)
+{
+    const cl_image_format format = format_of(t);
+    const cl_image_desc desc = { .image_type = CL_MEM_OBJECT_IMAGE2D,
+                                 .image_width = t->width,
+                                 .image_height = t->height };
     return ip_cl_may(code) ? clCreateImage(device->context, CL_MEM_READ_WRITE, &format, &desc, NULL, code) : NULL;
 }
 
-imgpar_status ip_image_new(ip_device *device, imgpar_dtype dtype, int channels, size_t width, size_t height,
-                           ip_buffer **out, ip_error *err)
+imgpar_status ip_image_new(ip_device *device, const ip_texels *texels, ip_buffer **out, ip_error *err)
 {
     ip_pool *pool = &device->pool;
     size_t bytes;
     cl_int code = CL_SUCCESS;
     *out = NULL;
-    if (!ip_mul_size(width, height, &bytes) ||
-        !ip_mul_size(bytes, (size_t)channels * ip_dtype(dtype)->size_bytes, &bytes))
+    if (!ip_mul_size(texels->width, texels->height, &bytes) ||
+        !ip_mul_size(bytes, (size_t)texels->channels * ip_dtype(texels->dtype)->size_bytes, &bytes))
         return ip_fail_memory(err, "making an image");
     ip_buffer *image = ip_zalloc(sizeof *image);
     if (!image) return ip_fail_memory(err, "making an image");
     pthread_mutex_lock(&pool->lock);
     bool has_room = reserve(device, bytes);
-    if (has_room) image->mem = create_image(device, dtype, channels, width, height, &code);
+    if (has_room) image->mem = create_image(device, texels, &code);
     if (has_room && code) count_out(pool, bytes);
     pthread_mutex_unlock(&pool->lock);
     if (!has_room || code) {

@@ -48,7 +48,10 @@ imgpar_status ip_texture_make(const ip_runner *runner, const ip_texture *texture
     ip_str source = source_of(texture->stage);
     ip_program *program = NULL;
     imgpar_status st = source.failed ? ip_fail_memory(err, "making an image") : IMGPAR_OK;
-    if (!st) st = ip_image_new(runner->device, texture->stage->dtype, texture->channels, width, height, image, err);
+    const ip_texels texels = {
+        .dtype = texture->stage->dtype, .channels = texture->channels, .width = width, .height = height
+    };
+    if (!st) st = ip_image_new(runner->device, &texels, image, err);
     if (!st) st = ip_program_get(runner->device, source.text, "", &program, NULL, err);
     if (!st) st = fill(runner, program, binding->buffer, *image, width, height, busy_ms, err);
     ip_program_release(program);

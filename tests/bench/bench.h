@@ -44,7 +44,8 @@ typedef enum bench_input {
     BENCH_LINE_F32, /* 60,000,000 f32, 0 to 1 */
     BENCH_LINE_10M, /* 10,000,000 of them */
     BENCH_LINE_6M,
-    BENCH_HIMENO, /* a volume of 129 x 65 x 65 f32, as a line; never smaller */
+    BENCH_HIMENO,     /* a volume of 129 x 65 x 65 f32, as a line; never smaller */
+    BENCH_HIMENO_ALL, /* 13 such volumes, one behind the other */
     BENCH_GRAY_1080P,
     BENCH_GRAY_4K,
     BENCH_MATRIX_F32,     /* 4000 x 3000 f32 */

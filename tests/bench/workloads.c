@@ -37,6 +37,7 @@ const float bench_perspective[9] = { 0.9375f, 0.125f, 40, -0.0625f, 0.9375f, 200
  *   5  Himeno's stencil on 129 x 65 x 65, 100 steps; its constant coefficients, those of 0 left out
  *   6  a loop of 100 steps of 5 maps
  *   7  a loop of 200 steps: of two maps, one or the other by turns, and then a third
+ * himeno is that stencil with all arrays: a0-3, b0-2, c0-2, boundary, work and pressure; 0.05 keeps values below 1.
  * Numbers are f32. Not fused, every operation is a kernel, so a map of two operations is two of them.
  */
 #define IKRA_2 "s = $1 * 2 + 1\nt = (s[-1] + s[0] + s[1]) * 0.25\nt * 0.5 - 1"
@@ -45,6 +46,12 @@ const float bench_perspective[9] = { 0.9375f, 0.125f, 40, -0.0625f, 0.9375f, 200
 #define IKRA_5                                                                                                    \
     "iterate(reshape($1, [129 65 65 1]), 100, stencil(_[0,0,0] + ((_[1,0,0] + _[0,1,0] + _[0,0,1] + _[-1,0,0] + " \
     "_[0,-1,0] + _[0,0,-1]) * 0.1666666716337204 - _[0,0,0]) * 0.8, outside=keep))"
+#define HIMENO                                                                                             \
+    "fn m(k) = reshape(slice($1, k * 545025, (k + 1) * 545025), [129 65 65 1])\n"                          \
+    "iterate(m(12), 100, stencil(_[0,0,0] + ((m(0) * _[1,0,0] + m(1) * _[0,1,0] + m(2) * _[0,0,1] + "      \
+    "m(4) * (_[1,1,0] - _[1,-1,0] - _[-1,1,0] + _[-1,-1,0]) + m(5) * (_[0,1,1] - _[0,-1,1] - _[0,1,-1] + " \
+    "_[0,-1,-1]) + m(6) * (_[1,0,1] - _[-1,0,1] - _[1,0,-1] + _[-1,0,-1]) + m(7) * _[-1,0,0] + "           \
+    "m(8) * _[0,-1,0] + m(9) * _[0,0,-1] + m(11)) * m(3) * 0.05 - _[0,0,0]) * m(10) * 0.8, outside=keep))"
 #define IKRA_6 "iterate($1, 100, abs(_ * 1.25 - 0.5) * 0.75 + 0.125)"
 #define IKRA_7 \
     "(p, k) = iterate(($1, 0), 200, (p, k) -> (select(k % 2 == 0, p * 0.5 + 1, abs(p - 0.25)) * 0.75, k + 1))\np"
@@ -281,6 +288,7 @@ const bench_row bench_rows[] = {
     { "ikra-4", BENCH_IKRA_4, BENCH_LINE_6M, .ours = { IKRA_4 }, .n_in = 1, .bars = { .hand_cl = 1 / 1.1 } },
     { "ikra-5", BENCH_IKRA_5, BENCH_HIMENO, .ours = { IKRA_5 }, .n_in = 1, .bars = { .hand_cl = 1 / 1.1 },
       .wants_memory = true },
+    { "himeno", BENCH_OWN, BENCH_HIMENO_ALL, .ours = { HIMENO }, .n_in = 1, .bars = { .unfused = 4 } },
     { "ikra-6", BENCH_IKRA_6, BENCH_LINE_6M, .ours = { IKRA_6 }, .n_in = 1,
       .bars = { .unfused = 4, .hand_cl = 1 / 1.1 } },
     { "ikra-7", BENCH_IKRA_7, BENCH_LINE_6M, .ours = { IKRA_7 }, .n_in = 1,
