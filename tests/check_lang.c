@@ -379,6 +379,9 @@ static const text_case messages[] = {
     { "a = make(2, 2, 1)\nprint(a[0.5])", "2:9: offset=0.5 is not a whole number" },
     { "a = make(2, 2, 1)\nprint(stencil(a))", "2:7: stencil: no neighbour read a[dy, dx] is written in it; around "
                                               "those of a function it stands in the function" },
+    { "a = make(2, 2, 1)\nfn s(p) = p[1, 0]\nprint(stencil(a[0, 1] + s(a), outside=keep))",
+      "2:12: the stencil(outside=) around the call of this function does not see its neighbour reads; write them in "
+      "the stencil() itself, or within a stencil() in the function" },
     { "a = make(2, 2, 1)\nprint(stencil(a[0, 1], outside=gone))", "2:32: unknown name gone" },
     /* save and print */
     { "save(1)", "1:1: save takes an expression and a path: save(out, \"out.png\")" },

@@ -233,11 +233,14 @@ bool ip_call_function(ip_eval *ev, const ip_val *fn, const ip_val *args, int n, 
     ip_scope scope = { .parent = f->scope, .n = n, .names = f->lambda->names, .vals = args };
     ip_scope *outer = ev->scope;
     ip_stencil_form *stencil = ev->stencil;
+    const bool outside_is_chosen = ev->outside_is_chosen;
     ip_place place = ip_leave_region(ev, ip_inherited_coords(ev));
     ev->scope = &scope;
+    ev->outside_is_chosen |= stencil && stencil->has_outside;
     ev->stencil = f->stencil;
     bool ok = ip_eval_any(ev, f->lambda->items[0], out);
     ev->scope = outer;
+    ev->outside_is_chosen = outside_is_chosen;
     ev->stencil = stencil;
     ev->place = place;
     if (ok && out->kind == IP_V_FUNCTION) {

@@ -101,6 +101,7 @@ typedef struct ip_eval {
     ip_error *err;
     ip_scope *scope;
     ip_stencil_form *stencil;
+    bool outside_is_chosen; /* this is the body of a function that is called within a stencil(outside=) */
     ip_place place;
     const ip_symbol *defining; /* the fn whose body is being checked */
     int arounds;               /* how many functions of around() are being applied around this */

@@ -155,6 +155,10 @@ static bool build_read(ip_eval *ev, const ip_node *node, const ip_val *base, con
         return ip_eval_fail(ev, node->offset, "%d offsets, but the array has %d axes", at->n,
                             ev->checking ? IMGPAR_MAX_RANK : base->u.array->type.rank);
     if (form) form->reads = true;
+    if (!form && ev->outside_is_chosen) /* it would be left out of the choice, unseen */
+        return ip_eval_fail(ev, node->offset,
+                            "the stencil(outside=) around the call of this function does not see its neighbour reads; "
+                            "write them in the stencil() itself, or within a stencil() in the function");
     if (ev->checking) {
         *out = ip_val_unknown(base->kind == IP_V_ANY ? IP_V_ANY : IP_V_ARRAY);
         return chooses || ip_record_name_read(ev, node->offset, base, at, out);

@@ -119,7 +119,8 @@ static const ip_word words[] = {
     FORM("stencil", ip_form_stencil, "stencil(expr, border=replicate, cval=0, outside=)",
          "says what neighbour reads a[dy, dx] find beyond the edges",
          "border is that of the operations. outside=k makes the result k wherever a read falls outside,\n"
-         "outside=keep keeps the value that is there. It holds for the reads written in it, not through names.",
+         "outside=keep keeps the value that is there. It holds for the reads written in it, not through names;\n"
+         "outside= refuses functions with reads of their own, unless these stand in a stencil() there.",
          "stencil(a[0, 1] - a[0, -1], border=wrap)", 1, "expr", "border", "cval", "outside"),
     LATER_FORM(
         "around", ip_form_around, "around(array, radius, function, fold=sum, border=replicate, cval=0, shape=square)",
