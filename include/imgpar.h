@@ -655,6 +655,9 @@ IMGPAR_API size_t imgpar_near_names(const char *name, char *buf, size_t n);
 /* What is written here for an operation that NumPy or OpenCV call so, "clamp(a, lo, hi)" for "clip"; NULL if
  * none is known to have another name. Constant for the life of the process. */
 IMGPAR_API const char *imgpar_name_elsewhere(const char *name);
+/* What is written here for a parameter that other libraries have: "sigma" for "sigmaX" of "blur", "unique_counts(a)"
+ * for "return_counts" of "unique"; NULL if nothing is known. Constant for the life of the process. */
+IMGPAR_API const char *imgpar_param_elsewhere(const char *op, const char *name);
 
 /* Evaluates pipeline text to an array: $1..$n are arrays[0..n-1]. Refuses save, print and param;
  * imgpar_apply_safe() refuses open too, for text that is not trusted. */

@@ -10,6 +10,7 @@
  * R5. The library's warnings go to sqlite3_log(), and img_warning() tells the last of them.
  * R6. A failure while a deferred image is computed names the operations it went through.
  * R7. A number out of range is told with its range: "sigma must be 0..1000, got -1".
+ * R8. An option of imgpar-run in a message of the library is told as the setting that it is in SQL.
  */
 #include "sqlext.h"
 
@@ -83,6 +84,15 @@ static char *range_message(const imgpar_op_info *op, const char *message)
     return NULL;
 }
 
+/* The message with img_setting() in place of --max-pixels, new; NULL: it has none. R8. */
+static char *settings_message(const char *message)
+{
+    static const char option[] = "--max-pixels";
+    const char *at = strstr(message, option);
+    if (!at) return NULL;
+    return sqlite3_mprintf("%.*simg_setting()%s", (int)(at - message), message, at + strlen(option));
+}
+
 int ip_sql_call_fail_status(ip_sql_call *call, imgpar_status status, const char *where, const char *message)
 {
     if (status == IMGPAR_E_HOST_MEMORY) /* R2 */
@@ -105,8 +115,14 @@ int ip_sql_call_fail_status(ip_sql_call *call, imgpar_status status, const char 
         const char *last = strrchr(where, '>');
         message = without_prefix(message, last ? last + 2 : where);
     }
-    if (!where) return ip_sql_call_fail(call, SQLITE_ERROR, "%s", message);
-    return ip_sql_call_fail(call, SQLITE_ERROR, "%s: %s", where, message);
+    char *told = settings_message(message); /* R8 */
+    if (told) message = told;
+    if (where)
+        ip_sql_call_fail(call, SQLITE_ERROR, "%s: %s", where, message);
+    else
+        ip_sql_call_fail(call, SQLITE_ERROR, "%s", message);
+    sqlite3_free(told);
+    return call->code;
 }
 
 int ip_sql_call_fail_array(ip_sql_call *call, const imgpar_array *a)

@@ -24,6 +24,7 @@ static const struct {
     [IP_SQL_SET_FUSE] = { "fuse", "IMGPAR_FUSE", "1" },
     [IP_SQL_SET_MAX_PIXELS] = { "max_pixels", "IMGPAR_MAX_PIXELS", "268435456" },
     [IP_SQL_SET_MEM_LIMIT] = { "mem_limit", "IMGPAR_MEM_LIMIT", "auto" },
+    [IP_SQL_SET_HOST_LIMIT] = { "host_limit", "IMGPAR_HOST_LIMIT", "0" },
     [IP_SQL_SET_PLACEMENT] = { "placement", "IMGPAR_PLACEMENT", "auto" },
     [IP_SQL_SET_TIER] = { "tier", "IMGPAR_TIER", "kernels" },
 };
@@ -153,10 +154,11 @@ int ip_sql_setting_change(ip_sql_call *call, const char *name, const char *value
     ip_sql_connection *conn = call->conn;
     int which = find_setting(name);
     if (which < 0)
-        return ip_sql_call_fail(
-            call, SQLITE_ERROR,
-            "there is no setting \"%s\"; there are device, schedule, fuse, max_pixels, mem_limit, placement, tier",
-            name);
+        return ip_sql_call_fail(call, SQLITE_ERROR,
+                                "there is no setting \"%s\"; there are device, schedule, fuse, max_pixels, mem_limit, "
+                                "host_limit, placement, "
+                                "tier",
+                                name);
     imgpar_context *context = which == IP_SQL_SET_DEVICE ? open_device(call, value) : ip_sql_context(call);
     if (!context) return call->code;
     if (which == IP_SQL_SET_DEVICE) {

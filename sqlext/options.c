@@ -102,21 +102,44 @@ static char *list_params(const imgpar_op_info *op)
     return sqlite3_str_finish(s);
 }
 
+/* How long the name is with which "NAME = ..." begins; 0: it is another text. */
+static size_t name_length(const char *text)
+{
+    const size_t n = text ? strcspn(text, "= \t") : 0;
+    return n && text[n + strspn(text + n, " \t")] == '=' ? n : 0;
+}
+
+/* What is known of the first n characters of text, the name of an option that other libraries have, or NULL. */
+static const char *elsewhere(const ip_sql_call *call, const char *text, size_t n)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), text);
+    return imgpar_param_elsewhere(call->op->name, name);
+}
+
+/* There is no option whose name are the first n characters of text. */
+static int no_option(ip_sql_call *call, const char *text, size_t n)
+{
+    char *params = list_params(call->op);
+    const char *here = elsewhere(call, text, n);
+    ip_sql_call_fail(call, SQLITE_ERROR, "there is no option %.*s; %s%s%s%s", (int)n, text,
+                     params ? "there are " : "it takes none", params ? params : "", here ? "; that is " : "",
+                     here ? here : "");
+    sqlite3_free(params);
+    return call->code;
+}
+
 static int wrong(ip_sql_call *call, const imgpar_op_param *p, sqlite3_value *value)
 {
     const char *article = *p->type == 'i' ? "an" : "a"; /* an integer */
     if (sqlite3_value_type(value) == SQLITE_BLOB)
         return ip_sql_call_fail(call, SQLITE_ERROR, "%s must be %s %s, got a blob", p->name, article, p->type);
     const char *text = (const char *)sqlite3_value_text(value);
-    size_t n = text ? strcspn(text, "= \t") : 0; /* a name, perhaps */
-    if (!n || text[n + strspn(text + n, " \t")] != '=')
+    const size_t n = name_length(text);
+    if (n == 0)
         return ip_sql_call_fail(call, SQLITE_ERROR, "%s='%s' is not %s %s", p->name, text ? text : "", article,
                                 p->type);
-    char *params = list_params(call->op);
-    ip_sql_call_fail(call, SQLITE_ERROR, "there is no option %.*s; there are %s", (int)n, text,
-                     params ? params : "none");
-    sqlite3_free(params);
-    return call->code;
+    return no_option(call, text, n);
 }
 
 /* Writes the value of parameter p; R4. */
@@ -140,6 +163,7 @@ static int add_value(ip_sql_call *call, sqlite3_str *s, const imgpar_op_param *p
     if (!text) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     const bool may_be_list = p->choices && !strcmp(p->choices, "vector") && text[0] == '['; /* a number, or several */
     if (takes_numbers && !may_be_list) return wrong(call, p, value);
+    if (!strcmp(p->type, "choice") && name_length(text)) return wrong(call, p, value);
     if (takes_numbers || !strcmp(p->type, "vector") || !strcmp(p->type, "matrix")) {
         if (!add_matrix(s, text)) return wrong(call, p, value);
     } else if (strcmp(p->type, "text") && is_word(text)) {
@@ -150,9 +174,12 @@ static int add_value(ip_sql_call *call, sqlite3_str *s, const imgpar_op_param *p
     return SQLITE_OK;
 }
 
-static int too_many(ip_sql_call *call, int given)
+/* text is the one too many, or NULL. */
+static int too_many(ip_sql_call *call, int given, const char *text)
 {
     const imgpar_op_info *op = call->op;
+    const size_t n = name_length(text);
+    if (n && elsewhere(call, text, n)) return no_option(call, text, n);
     char *params = list_params(op);
     if (op->n_params)
         ip_sql_call_fail(call, SQLITE_ERROR, "got %d options, takes at most %d (%s)", given, op->n_params,
@@ -181,7 +208,7 @@ char *ip_sql_options_read(ip_sql_call *call, int n_before, int argc, sqlite3_val
             ip_sql_call_fail(call, SQLITE_ERROR, "argument %d: an option by position cannot follow one with a name",
                              n_before + k + 1);
         else if (n_positional == op->n_params)
-            too_many(call, argc);
+            too_many(call, argc, text);
         else {
             const imgpar_op_param *p = op->params[n_positional++];
             sqlite3_str_appendf(s, "%s=", p->name);

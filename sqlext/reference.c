@@ -77,7 +77,8 @@ static const ip_sql_entry entries[] = {
     { "function", "hamming", "a, b", "the number of bits in which two integers differ; of arrays img_hamming()",
       "hamming(0, 7)" },
     { "function", "img_setting", "name, value",
-      "sets device (several: 'cpu+gpu', 'all', 'cpu/2'), placement, schedule, fuse, max_pixels, mem_limit or tier "
+      "sets device (several: 'cpu+gpu', 'all', 'cpu/2'), placement, schedule, fuse, max_pixels, mem_limit, host_limit "
+      "or tier "
       "of this connection. "
       "Not in the safe module; see SAFETY",
       "img_setting('fuse', '1')" },

@@ -36,6 +36,7 @@ typedef enum ip_sql_setting {
     IP_SQL_SET_FUSE,
     IP_SQL_SET_MAX_PIXELS,
     IP_SQL_SET_MEM_LIMIT,
+    IP_SQL_SET_HOST_LIMIT,
     IP_SQL_SET_PLACEMENT,
     IP_SQL_SET_TIER,
     IP_SQL_N_SETTINGS

@@ -155,6 +155,7 @@ static real shifted(const nd *in, const int64_t *i)
     return (real)((uint32_t)(even_points(in, i) * 0x1p32L) ^ words[0]) * 0x1p-32L;
 }
 static real seven(const nd *in, const int64_t *i) { return (void)in, (void)i, 7.5L; }
+static real no_number(const nd *in, const int64_t *i) { return (void)in, (void)i, (real)NAN; }
 static real zero(const nd *in, const int64_t *i) { return (void)in, (void)i, 0; }
 static real one(const nd *in, const int64_t *i) { return (void)in, (void)i, 1; }
 static real diagonal(const nd *in, const int64_t *i) { return (void)in, i[0] == i[1]; }
@@ -192,6 +193,8 @@ static real listed_i64(const nd *in, const int64_t *i)
 }
 
 static const nd_case cases[] = {
+    { "full", "full([2 3], nan)", { 0 }, { { 0 } }, 2, { 2, 3 }, no_number, 0, f32 },
+    { "full", "full([2 3], nan, dtype=f16)", { 0 }, { { 0 } }, 2, { 2, 3 }, no_number, 0, f16 },
     { "numbers", "numbers([3 -1 4 1.5], dtype=f16)", { 0 }, { { 0 } }, 1, { 4 }, listed, 0, f16 },
     { "numbers", "numbers([3 -1; 4 1.5], dtype=f64)", { 0 }, { { 0 } }, 2, { 2, 2 }, listed_2, 0, f64 },
     { "numbers", "numbers([300 -1; 2.5 3.5], dtype=u8)", { 0 }, { { 0 } }, 2, { 2, 2 }, listed_u8, 0, u8 },

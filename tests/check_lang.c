@@ -203,7 +203,25 @@ static const text_case messages[] = {
     { "a = open('b.png')", "1:10: ''' means nothing here; text stands in double quotes: \"photo.jpg\"" },
     { "a = open(b.png)", "1:11: '.' means nothing here; a file's name stands in quotes: \"photo.jpg\"" },
     { "a = open(\"b.png\").blur(2)", "1:18: '.' means nothing here; operations are called: blur(a)" },
+    { "a = np.zeros((3, 4))", "1:7: '.' means nothing here; operations are called: zeros([3 4])" },
+    { "a = cv2.GaussianBlur(b, 2)", "1:8: '.' means nothing here; GaussianBlur is blur(a, sigma)" },
     { "a = 1\nprint(a.width)", "2:8: '.' means nothing here; operations are called: width(a)" },
+    { "a = make(2, 2, x) |> blur(2)",
+      "1:20: expected a value, found '>'; a value is handed on as an argument: blur(invert(a), 2)" },
+    { "print(blend_mode(make(2, 2, x), make(2, 2, y), color-dodge))",
+      "1:53: blend_mode: mode=color-dodge; that is color_dodge" },
+    { "print(blend_mode(make(2, 2, x), make(2, 2, y), zzz))",
+      "1:48: blend_mode: mode=zzz is not one of normal, multiply, screen, overlay, darken, lighten, color_dodge, "
+      "color_burn, hard_light, soft_light, difference, exclusion, hue, saturation, color, luminosity" },
+    { "print(blend_mode(make(2, 2, x), make(2, 2, y), \"Colour-Dodge\"))",
+      "1:48: blend_mode: mode=Colour-Dodge is not one of normal, multiply, screen, overlay, darken, lighten, "
+      "color_dodge, "
+      "color_burn, hard_light, soft_light, difference, exclusion, hue, saturation, color, luminosity; that is "
+      "color_dodge" },
+    { "print(median(make(2, 2, x), disc))",
+      "1:29: unknown name disc; that is a choice, shape=disc; a median over one is percentile_filter(a, 50, size, "
+      "shape=disc)" },
+    { "print(arange(9))", "1:7: arange: to is missing; arange(0, n) counts from 0 to n - 1" },
     { "print(make(2, 2, x).r)", "1:20: there is no component r; that is slice(a, 0, 1, axis=2), of an image" },
     { "print(make(2, 2, x).shape)", "1:20: '.' means nothing here; operations are called: shape(a)" },
     { "print(make(2, 2, x).re)", "1:20: there is no component re; zip(re=...) names one" },

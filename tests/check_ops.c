@@ -225,6 +225,20 @@ static const struct {
       "hough_circles: unknown parameter minRadius; it has a, least, largest, most, threshold, apart, low, high; that "
       "is "
       "least" },
+    { "blur", "sigmaY=3",
+      "blur: unknown parameter sigmaY; it has a, sigma, border, truncate, cval, alpha; that is sigma, of both axes; "
+      "convsep(a, column, row) has weights for each" },
+    { "canny", "threshold1=3", "canny: unknown parameter threshold1; it has a, low, high, sigma; that is low" },
+    { "mean", "keepdim=true", "mean: unknown parameter keepdim; it has a, axis, keepdims; that is keepdims" },
+    { "mean", "dtype=f32",
+      "mean: unknown parameter dtype; it has a, axis, keepdims; that is cast(a, dtype), before or after" },
+    { "cast", "dtype=uint8",
+      "cast: dtype=uint8 is not one of u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64, bool, complex64, "
+      "complex128; that is u8" },
+    { "depth", "to=u8", "depth: to=u8 is not one of 8, 16, float; that is 8" },
+    { "median", "border=disc",
+      "median: border=disc is not one of replicate, reflect, reflect101, wrap, constant, checked, unchecked; that is "
+      "percentile_filter(a, 50, size, shape=disc)" },
     { "blur", "sigma=1, sigma=2", "blur: sigma is given twice" },
     { "blur", "border=mirror",
       "blur: border=mirror may mean reflect (ba|abcd|dc) or reflect101 (cb|abcd|cb); write one of these" },
@@ -266,6 +280,16 @@ static const struct {
     { "blurr", NULL, "unknown operation blurr (near: blur)" },
     { "number", NULL, "unknown operation number (near: numbers)" },
 };
+
+START_TEST(lists_of_choices_fit_into_messages)
+{
+    for (size_t i = 0; i < imgpar_op_count(); i++) {
+        const imgpar_op_info *info = imgpar_op_get(i);
+        for (int k = 0; k < info->n_params; k++) /* "|" becomes ", " in the 512 bytes of check_choice() */
+            ck_assert(strcmp(info->params[k]->type, "choice") != 0 || strlen(info->params[k]->choices) < 400);
+    }
+}
+END_TEST
 
 START_TEST(bad_calls_say_what_is_wrong)
 {
@@ -332,6 +356,13 @@ static const struct {
     { "overlay($1, $2, $3)", "[4, 6, 3] u16;[4, 6, 3] u16;[4, 6] u8", "[4, 6, 3] u16" },
     { "blend($1, $2)", "[4, 6, 3] u8;[5, 6, 3] u8",
       "blend: a is 6x4, b is 6x5; resize() or crop() one to the size of the other" },
+    /* rows written in the language tell their own names and order */
+    { "blend_mode($1, $2)", "[4, 6, 3] u8;[5, 6, 3] u8",
+      "blend_mode: base is 6x4, top is 6x5; resize() or crop() one to the size of the other" },
+    { "guided($1, $2)", "[4, 6, 3] u8;[5, 6, 3] u8",
+      "guided: a is 6x4, guide is 6x5; resize() or crop() one to the size of the other" },
+    { "hypot($1, $2)", "[4, 6] f32;[5, 6] f32",
+      "hypot: a is [4, 6], b is [5, 6]; extents must be equal or 1, counted from the last axis" },
     { "blend($1, $2)", "[4, 6, 3] u8;[4, 6, 4] u8",
       "blend: a has 3 channels, b has 4; slice(b, 0, 3, axis=2) is without alpha, and composite() lays a picture over "
       "another by its alpha" },
@@ -595,6 +626,7 @@ int main(void)
     tcase_add_test(table, only_numbers_and_whole_vectors_have_limits);
     tcase_add_test(table, near_names_are_found);
     tcase_add_test(table, operators_are_found_by_symbol);
+    tcase_add_test(calls, lists_of_choices_fit_into_messages);
     tcase_add_loop_test(calls, bad_calls_say_what_is_wrong, 0, COUNT(bad_calls));
     tcase_add_test(calls, border_aliases_are_understood);
     tcase_add_test(calls, errors_pass_through_chains);

@@ -89,7 +89,14 @@ static const struct {
     { "SELECT img_psnr(" GRAY ", " GRAY ", 1e999)", "img_psnr(): peak=Inf is not finite" },
     { "SELECT * FROM histogram(7)", "histogram(): argument 1 is a number, not an image" },
     { "SELECT img_setting('colour', 'red')", "img_setting(): there is no setting \"colour\"; there are device, "
-                                             "schedule, fuse, max_pixels, mem_limit, placement, tier" },
+                                             "schedule, fuse, max_pixels, mem_limit, host_limit, placement, tier" },
+    { "SELECT blur(" GRAY ", 'sigmaX=2')",
+      "blur(): there is no option sigmaX; there are sigma, border, truncate, cval, alpha; that is sigma" },
+    { "SELECT blur(" GRAY ", 2, 'sigmaX=2')",
+      "blur(): there is no option sigmaX; there are sigma, border, truncate, cval, alpha; that is sigma" },
+    { "SELECT img_unique(" GRAY ", 'return_counts=true')",
+      "img_unique(): there is no option return_counts; it takes none; that is unique_counts(a)" },
+    { "SELECT img_invert(" GRAY ", 'foo=true')", "img_invert(): got 1 option, takes none" },
 };
 
 START_TEST(a_message_names_function_value_and_rule)

@@ -5,8 +5,10 @@
 #include "lang/program.h"
 #include "lang/scalar.h"
 #include "ops/check.h"
+#include "ops/hints.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- operators ----------------------------------------------------------------------- */
@@ -534,6 +536,21 @@ static __attribute__((noinline)) bool check_names(ip_eval *ev, const ip_node *no
                 : ip_eval_fail(ev, at, "%s", err.message);
 }
 
+/* Whether item is the difference of two names that are unknown, and a choice is spelled so but for the hyphen:
+ * color-dodge. Then that is told. */
+static bool fails_as_hyphen(ip_eval *ev, const ip_op *op, const imgpar_op_param *param, const ip_node *item)
+{
+    char word[80], buf[32];
+    if (item->kind != IP_N_OPERATOR || item->op != IP_O_SUBTRACT) return false;
+    const ip_node *const *sides = (const ip_node *const *)item->items;
+    for (int k = 0; k < 2; k++)
+        if (sides[k]->kind != IP_N_NAME || ip_eval_lookup(ev, sides[k]->name)) return false;
+    snprintf(word, sizeof word, "%.30s-%.30s", sides[0]->name->name, sides[1]->name->name);
+    const char *hint = ip_hint_word(op, param, word, buf, sizeof buf);
+    if (hint) ip_eval_fail(ev, item->offset, "%s: %s=%s; that is %s", op->info.name, param->name, word, hint);
+    return hint != NULL;
+}
+
 /*
  * A word of a parameter's fixed list is that word, never a variable, but where it is given from outside; another one
  * may be a variable with a text. Coordinates in the arguments of an operation that is not element-wise belong to a
@@ -543,8 +560,9 @@ static bool eval_argument(ip_eval *ev, const ip_op *op, const ip_node *node, int
 {
     const ip_node *item = node->items[i];
     const imgpar_op_param *param = parameter_of(op, node->names[i], i);
-    bool is_word = param && ip_param_kind_of(param) == IP_PARAM_CHOICE && item->kind == IP_N_NAME &&
-                   !ip_eval_given(ev, item->name);
+    const bool is_choice = param && ip_param_kind_of(param) == IP_PARAM_CHOICE;
+    const bool is_word = is_choice && item->kind == IP_N_NAME && !ip_eval_given(ev, item->name);
+    if (is_choice && fails_as_hyphen(ev, op, param, item)) return false;
     if (is_word && (ip_choice_find(param, item->name->name) >= 0 || !ip_eval_lookup(ev, item->name))) {
         *out = ip_val_text(item->name->name);
         return true;

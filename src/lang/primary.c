@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Primaries: literals, vectors and matrices, calls, reads, brackets, lambdas. */
 #include "lang/parser.h"
+#include "lang/words.h"
 #include "base/alloc.h"
 #include "base/str.h"
 
@@ -325,14 +326,23 @@ static ip_node *parse_primary(ip_parser *p)
     }
 }
 
+/* a.blur(2) and np.zeros(3): how the operation is called here. */
+static void *refuse_member_call(ip_parser *p, const ip_token *dot, const ip_symbol *name)
+{
+    const char *here = name->op ? NULL : ip_operation_elsewhere(name->name);
+    if (here) return ip_parse_fail(p, dot, "'.' means nothing here; %.60s is %s", name->name, here);
+    if (name->op && name->op->info.n_inputs == 0) /* it makes an array, of a shape */
+        return ip_parse_fail(p, dot, "'.' means nothing here; operations are called: %.200s", name->op->info.example);
+    return ip_parse_fail(p, dot, "'.' means nothing here; operations are called: %.60s(a)", name->name);
+}
+
 /* The component behind a value: a.r. */
 static ip_node *parse_component(ip_parser *p, ip_node *of)
 {
     const ip_token *dot = ip_take(p), *name = ip_peek(p, 0);
     list items = { 0 };
     if (!ip_expect(p, IP_T_NAME, "the name of a component")) return NULL;
-    if (ip_peek(p, 0)->kind == IP_T_OPEN)
-        return ip_parse_fail(p, dot, "'.' means nothing here; operations are called: %.60s(a)", name->u.name->name);
+    if (ip_peek(p, 0)->kind == IP_T_OPEN) return refuse_member_call(p, dot, name->u.name);
     if (!list_add(p, &items, of)) return NULL;
     ip_node *node = list_node(p, &items, IP_N_COMPONENT, dot);
     if (node) node->name = name->u.name;

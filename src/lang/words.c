@@ -3,6 +3,7 @@
 #include "lang/words.h"
 #include "base/structs.h"
 #include "ops/build.h"
+#include "ops/hints.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -239,6 +240,12 @@ IMGPAR_API int imgpar_word_get(size_t index, imgpar_word *out)
 }
 
 IMGPAR_API const char *imgpar_name_elsewhere(const char *name) { return name ? ip_operation_elsewhere(name) : NULL; }
+
+IMGPAR_API const char *imgpar_param_elsewhere(const char *op, const char *name)
+{
+    const ip_op *row = op && name ? ip_op_find(op) : NULL;
+    return row ? ip_hint_param(row, name) : NULL;
+}
 
 IMGPAR_API size_t imgpar_near_names(const char *name, char *buf, size_t n)
 {

@@ -18,6 +18,7 @@
 #include "lang/program.h"
 #include "lang/written.h"
 #include "ops/axes.h"
+#include "ops/check.h"
 #include "ops/row_functions.h"
 
 #include <stdio.h>
@@ -189,6 +190,28 @@ static void bind_facts(names *to, const imgpar_array *call)
     bind(to, "alpha", ip_val_number(has_alpha ? (double)dims[3] - 1 : -1, false));
 }
 
+/* Whether a message is an operator's, or an operation's that works element by element: "*: a is ..., b is ...". */
+static bool is_elementwise(const char *message)
+{
+    char name[32];
+    const size_t n = strcspn(message, ":");
+    if (n == 0 || n >= sizeof name) return false;
+    snprintf(name, sizeof name, "%.*s", (int)n, message);
+    const ip_op *op = ip_op_find(name);
+    return op ? (op->flags & IP_OP_ELEMENTWISE) != 0 : ip_op_find_symbol(name, 2) != NULL;
+}
+
+/*
+ * What the caller is told where the formula fails. Inputs of which an operator in it says that their sizes do not fit
+ * are told by the row's own name, names and order.
+ */
+static imgpar_status tell(const imgpar_array *call, const ip_error *inner, ip_error *err)
+{
+    if (inner->status == IMGPAR_E_SHAPE && is_elementwise(inner->message)) ip_check_pairs_fit(call, err);
+    return ip_fail(err, inner->status ? inner->status : IMGPAR_E_INTERNAL, "%s: %s", call->op->info.name,
+                   inner->message);
+}
+
 imgpar_array *ip_written_expand(const imgpar_array *call)
 {
     ip_error err = { .status = IMGPAR_OK }, named = { .status = IMGPAR_OK };
@@ -207,6 +230,6 @@ imgpar_array *ip_written_expand(const imgpar_array *call)
     ip_program_free(&to.program);
     if (result) return result;
     if (to.failed) ip_fail_memory(&err, "building an operation");
-    ip_fail(&named, err.status ? err.status : IMGPAR_E_INTERNAL, "%s: %s", call->op->info.name, err.message);
+    tell(call, &err, &named);
     return ip_array_error(call->ctx, named.status, named.message);
 }

@@ -9,6 +9,7 @@
 #include "ops/check.h"
 
 #include "base/str.h"
+#include "ops/hints.h"
 #include "ops/view.h"
 
 #include <ctype.h>
@@ -55,45 +56,16 @@ static const char *slot_list(const ip_op *op, char *buf, size_t size)
     return buf;
 }
 
-/* What other libraries call a parameter, or have one for. */
-static const struct {
-    const char *op, *name, *here; /* of every operation that has a parameter `here`: op is NULL */
-} elsewhere[] = {
-    { "unique", "return_counts", "unique_counts(a)" },
-    { "unique", "return_inverse", "unique_inverse(a)" },
-    { "unique", "return_index", "indexin(unique(a), a)" },
-    { "hough_circles", "minRadius", "least" },
-    { "hough_circles", "maxRadius", "largest" },
-    { "hough_circles", "minDist", "apart" },
-    { "hough_circles", "param1", "high" },
-    { "hough_circles", "param2", "threshold" },
-    { "median", "radius", "size=2 * radius + 1" },
-    { "median", "shape", "percentile_filter(a, 50, size, shape=disc)" },
-    { "median", "footprint", "percentile_filter(a, 50, size, shape=disc)" },
-    { NULL, "ksize", "size" },
-    { NULL, "kernel_size", "size" },
-    { NULL, "sigmaX", "sigma" },
-    { NULL, "borderType", "border" },
-    { NULL, "borderMode", "border" },
-    { NULL, "interpolation", "filter" },
-    { NULL, "resample", "filter" },
-    { NULL, "dim", "axis" },
-};
-
-/* "; that is NAME", or "". */
-static const char *that_is(const ip_op *op, const char *name, char *buf, size_t size)
+/* "; that is HINT", or "". */
+static const char *that_is(const char *hint, char *buf, size_t size)
 {
-    buf[0] = '\0';
-    for (size_t k = 0; k < sizeof elsewhere / sizeof *elsewhere && !buf[0]; k++)
-        if (strcmp(elsewhere[k].name, name) == 0 &&
-            (elsewhere[k].op ? strcmp(elsewhere[k].op, op->info.name) == 0 : slot_find(op, elsewhere[k].here) >= 0))
-            snprintf(buf, size, "; that is %s", elsewhere[k].here);
+    snprintf(buf, size, "%s%s", hint ? "; that is " : "", hint ? hint : "");
     return buf;
 }
 
 imgpar_status ip_bind(const ip_op *op, const ip_arg *args, int n, ip_bound *bound, int *bad_arg, ip_error *err)
 {
-    char list[256], here[80];
+    char list[256], here[120];
     const char *label = ip_op_label(op);
     for (int k = 0; k < IP_MAX_SLOTS; k++)
         bound->arg[k] = -1;
@@ -102,7 +74,8 @@ imgpar_status ip_bind(const ip_op *op, const ip_arg *args, int n, ip_bound *boun
         int slot = args[k].name ? slot_find(op, args[k].name) : k;
         if (args[k].name && slot < 0)
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: unknown parameter %.60s; it has %s%s", label, args[k].name,
-                           slot_list(op, list, sizeof list), that_is(op, args[k].name, here, sizeof here));
+                           slot_list(op, list, sizeof list),
+                           that_is(ip_hint_param(op, args[k].name), here, sizeof here));
         if (slot >= slot_count(op))
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: too many arguments; it has %s", label,
                            slot_list(op, list, sizeof list));
@@ -112,8 +85,11 @@ imgpar_status ip_bind(const ip_op *op, const ip_arg *args, int n, ip_bound *boun
     }
     *bad_arg = -1;
     for (int k = 0; k < slot_count(op); k++)
-        if (bound->arg[k] < 0 && (k < op->info.n_inputs || !op->info.params[k - op->info.n_inputs]->default_text))
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s is missing", label, slot_name(op, k));
+        if (bound->arg[k] < 0 && (k < op->info.n_inputs || !op->info.params[k - op->info.n_inputs]->default_text)) {
+            const char *name = slot_name(op, k), *hint = ip_hint_missing(op, name);
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s is missing%s%s", label, name, hint ? "; " : "",
+                           hint ? hint : "");
+        }
     return IMGPAR_OK;
 }
 
@@ -181,7 +157,7 @@ static imgpar_status check_choice(const ip_op *op, const imgpar_op_param *p, con
                        "%s: border=mirror may mean reflect (ba|abcd|dc) or reflect101 "
                        "(cb|abcd|cb); write one of these",
                        label);
-    char words[160];
+    char words[512], hint[32], here[120]; /* no list is longer: check_ops.c */
     size_t used = 0;
     for (const char *c = p->choices; *c && used + 3 < sizeof words; c++) {
         words[used++] = *c == '|' ? ',' : *c;
@@ -190,7 +166,8 @@ static imgpar_status check_choice(const ip_op *op, const imgpar_op_param *p, con
     words[used] = '\0';
     if (arg->kind != IP_ARG_TEXT || !arg->text)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be one of %s", label, p->name, words);
-    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%.60s is not one of %s", label, p->name, arg->text, words);
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%.60s is not one of %s%s", label, p->name, arg->text, words,
+                   that_is(ip_hint_word(op, p, arg->text, hint, sizeof hint), here, sizeof here));
 }
 
 /* ---- numbers ----------------------------------------------------------------------- */

@@ -23,5 +23,7 @@ int ip_choice_of(const imgpar_op_param *p, const ip_arg *arg);
 /* The number an argument is, also as a leaf made from a literal. */
 bool ip_arg_is_number(const ip_arg *arg, double *value);
 bool ip_param_is_auto(const imgpar_op_param *p); /* has a computed default */
+/* Refuses, with the row's names, the first two inputs that operators would not take together, in their order. */
+imgpar_status ip_check_pairs_fit(const imgpar_array *node, ip_error *err);
 
 #endif

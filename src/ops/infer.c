@@ -165,6 +165,17 @@ static int culprit_of(const imgpar_array *node, int first, int k)
     return k > first ? k - 1 : k + 1;
 }
 
+imgpar_status ip_check_pairs_fit(const imgpar_array *node, ip_error *err)
+{
+    for (int b = 1; b < node->op->info.n_inputs; b++)
+        for (int a = 0; a < b; a++) {
+            const ip_type *const pair[2] = { &node->inputs[a]->type, &node->inputs[b]->type };
+            ip_type ignored;
+            if (broadcast_shape(pair, 2, &ignored) >= 0) return refuse_pair(node, a, b, err);
+        }
+    return IMGPAR_OK;
+}
+
 imgpar_status ip_infer_broadcast(imgpar_array *node, int first, ip_error *err)
 {
     enum { MOST_OPERANDS = 4 };

@@ -39,7 +39,14 @@ static imgpar_status infer_shape(imgpar_array *node, ip_error *err)
     return st ? st : infer(node, n, shape, err);
 }
 
-imgpar_status ip_infer_full(imgpar_array *node, ip_error *err) { return infer_shape(node, err); }
+imgpar_status ip_infer_full(imgpar_array *node, ip_error *err)
+{
+    imgpar_status st = infer_shape(node, err);
+    const ip_dtype_facts *dtype = ip_dtype(ip_dtype_part(node->type.dtype));
+    if (st || dtype->is_float || !isnan(ip_param_number(node, "value"))) return st;
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "full: value=nan is no %s; floats have it", dtype->name);
+}
+
 imgpar_status ip_infer_zeros(imgpar_array *node, ip_error *err) { return infer_shape(node, err); }
 imgpar_status ip_infer_ones(imgpar_array *node, ip_error *err) { return infer_shape(node, err); }
 

@@ -38,6 +38,7 @@
 #define NUM(name, dflt, lo, hi, unit, help) PARAM(name, "number", dflt, NULL, lo, hi, unit, help, 1, 0)
 #define NUM_X(name, dflt, lo, hi, unit, help) PARAM(name, "number", dflt, NULL, lo, hi, unit, help, 0, 0)
 /* NaN, too */
+#define NUM_OR_NAN(name, dflt, unit, help) PARAM(name, "number", dflt, "free", -INFINITY, INFINITY, unit, help, 1, 0)
 #define NUM_OR_NAN_X(name, dflt, unit, help) PARAM(name, "number", dflt, "free", -INFINITY, INFINITY, unit, help, 0, 0)
 #define LAZY(name, dflt, lo, hi, unit, help) \
     PARAM(name, "number", dflt, NULL, lo, hi, unit, help, 1, 1) /* or an array's one element */
