@@ -536,6 +536,8 @@ static const shape shapes[] = {
     { "p = pad($1, [1 1])\nw = slice($1, [0 0 0], [1 1 3])\nslice(p, [0 0 0], [37 61 3]) * w + slice(p, [1 2 0], "
       "[38 63 3])",
       IMGPAR_F32, 3, 61, 37, 0 },
+    /* two panels of columns, the second not whole: rows are read as they lie, but for the last, which are packed */
+    { "matmul(reshape($1, [149 40]), slice(squeeze($2), [0 0], [40 33]))", IMGPAR_I32, 1, 40, 149, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
