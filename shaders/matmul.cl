@@ -106,11 +106,12 @@ IP_APART void mm_narrow_tile(__global const MM_T *restrict a, int k, __global co
 }
 #endif
 
-/* c of a micro-tile += the product of MM_R rows of a, packed step by step, and a panel of b. */
-IP_APART void mm_tile(const MM_T *restrict a, __global const MM_T *restrict b, int steps, __global MM_T *restrict c,
-                      int n, int rows, int columns, bool first)
+#define MM_INLINE static inline __attribute__((always_inline))
+
+/* The sums of a micro-tile: nothing at first, then what was stored. */
+MM_INLINE void mm_begin(mm_v sum[MM_R][MM_ACROSS], __global const MM_T *restrict c, int n, int rows, int columns,
+                        bool first)
 {
-    mm_v sum[MM_R][MM_ACROSS];
     MM_T edge[MM_W];
     const bool whole = rows == MM_R && columns == MM_W;
 #pragma unroll
@@ -135,20 +136,12 @@ IP_APART void mm_tile(const MM_T *restrict a, __global const MM_T *restrict b, i
                     sum[r][j] = MM_LOAD(j, edge);
             }
     }
-    for (int i = 0; i < steps; i++) {
-        mm_v across[MM_ACROSS];
-#pragma unroll
-        for (int j = 0; j < MM_ACROSS; j++)
-            across[j] = MM_LOAD(j, b + i * MM_W);
-#pragma unroll
-        for (int r = 0; r < MM_R; r++) {
-            const mm_v v = (mm_v)a[i * MM_R + r];
-#pragma unroll
-            for (int j = 0; j < MM_ACROSS; j++)
-                sum[r][j] = MM_FMA(v, across[j], sum[r][j]);
-        }
-    }
-    if (whole) {
+}
+
+MM_INLINE void mm_end(mm_v sum[MM_R][MM_ACROSS], __global MM_T *restrict c, int n, int rows, int columns)
+{
+    MM_T edge[MM_W];
+    if (rows == MM_R && columns == MM_W) {
 #pragma unroll
         for (int r = 0; r < MM_R; r++)
 #pragma unroll
@@ -165,6 +158,45 @@ IP_APART void mm_tile(const MM_T *restrict a, __global const MM_T *restrict b, i
             for (int j = 0; j < columns; j++)
                 c[(long)r * n + j] = edge[j];
         }
+}
+
+/* Step i of a micro-tile, which meets row i of a panel of b; ELEMENT is that of row r of a. */
+#define MM_SUM_STEP(ELEMENT)                                                                                   \
+    {                                                                                                          \
+        mm_v across[MM_ACROSS];                                                                                \
+        _Pragma("unroll") for (int j = 0; j < MM_ACROSS; j++) across[j] = MM_LOAD(j, b + i * MM_W);            \
+        _Pragma("unroll") for (int r = 0; r < MM_R; r++)                                                       \
+        {                                                                                                      \
+            const mm_v v = (mm_v)(ELEMENT);                                                                    \
+            _Pragma("unroll") for (int j = 0; j < MM_ACROSS; j++) sum[r][j] = MM_FMA(v, across[j], sum[r][j]); \
+        }                                                                                                      \
+    }
+
+/* c of a micro-tile += the product of MM_R rows of a, packed step by step, and a panel of b. */
+IP_APART void mm_tile(const MM_T *restrict a, __global const MM_T *restrict b, int steps, __global MM_T *restrict c,
+                      int n, int rows, int columns, bool first)
+{
+    mm_v sum[MM_R][MM_ACROSS];
+    mm_begin(sum, c, n, rows, columns, first);
+    for (int i = 0; i < steps; i++)
+        MM_SUM_STEP(a[i * MM_R + r])
+    mm_end(sum, c, n, rows, columns);
+}
+
+/* The same of rows as they lie, which begin at row[r]: what few panels meet is not worth packing. */
+IP_APART void mm_tile_of_rows(__global const MM_T *restrict a, const long *restrict row,
+                              __global const MM_T *restrict b, int steps, __global MM_T *restrict c, int n, int columns,
+                              bool first)
+{
+    mm_v sum[MM_R][MM_ACROSS];
+    __global const MM_T *from[MM_R];
+#pragma unroll
+    for (int r = 0; r < MM_R; r++)
+        from[r] = a + row[r];
+    mm_begin(sum, c, n, MM_R, columns, first);
+    for (int i = 0; i < steps; i++)
+        MM_SUM_STEP(from[r][i])
+    mm_end(sum, c, n, MM_R, columns);
 }
 
 /* Element k of so many rows of a, of each of 4 steps, side by side: 4 x MM_TURN elements are turned in registers. */
@@ -218,42 +250,102 @@ static inline void mm_pack_rows(__global const MM_T *from, const long *row, int 
 /* the step behind its last; planes, rows, columns and elements that it is moved by; whether it may leave a */
 #define MM_V_PIECE(p, k) P[26 + 6 * (p) + (k)]
 
-/* Steps s to s + steps of rows y to y + rows of the view; rows beyond the last are the last again. */
-static inline void mm_pack_view(__global const MM_T *a, __global const int *P, int y, int rows, int s, int steps,
-                                MM_T *block)
-{
+/* Rows y to y + rows of the view; rows beyond the last are the last again. */
+typedef struct mm_view {
     int place[MM_R][3];
-    long start[MM_R], row[MM_R];
+    long start[MM_R];
+} mm_view;
+
+static inline void mm_view_begin(__global const int *P, int y, int rows, mm_view *v)
+{
     for (int r = 0; r < MM_R; r++) {
         const int at = y + min(r, rows - 1), line = at / MM_V_WIDTH, x = at - line * MM_V_WIDTH;
         const int plane = line / MM_V_HEIGHT, column_y = line - plane * MM_V_HEIGHT;
-        place[r][0] = plane * MM_V_STEP(0);
-        place[r][1] = column_y * MM_V_STEP(1);
-        place[r][2] = x * MM_V_STEP(2);
-        start[r] = (long)plane * MM_V_STRIDE(0) + (long)column_y * MM_V_STRIDE(1) + (long)x * MM_V_STRIDE(2);
+        v->place[r][0] = plane * MM_V_STEP(0);
+        v->place[r][1] = column_y * MM_V_STEP(1);
+        v->place[r][2] = x * MM_V_STEP(2);
+        v->start[r] = (long)plane * MM_V_STRIDE(0) + (long)column_y * MM_V_STRIDE(1) + (long)x * MM_V_STRIDE(2);
     }
-    int p = 0, begin = 0;
-    for (; MM_V_PIECE(p, 0) <= s; p++)
-        begin = MM_V_PIECE(p, 0);
+}
+
+/* Where the rows have their element `from` of piece p; what it returns has a bit for each that is outside of a. */
+static inline int mm_view_rows(__global const int *P, const mm_view *v, int p, int from, long *row)
+{
+    const bool leaves = MM_V_PIECE(p, 5);
+    int outside = 0;
+    for (int r = 0; r < MM_R; r++) {
+        row[r] = v->start[r] + MM_V_PIECE(p, 4) + from;
+        for (int d = 0; leaves && d < 3; d++)
+            if ((uint)(v->place[r][d] + MM_V_PIECE(p, 1 + d)) >= (uint)MM_V_EXTENT(d)) outside |= 1 << r;
+        if (outside >> r & 1) row[r] = 0;
+    }
+    return outside;
+}
+
+/* So many steps of these rows, packed; of those outside 0. */
+static inline void mm_pack_piece(__global const MM_T *a, const long *row, int outside, int n, MM_T *block)
+{
+    mm_pack_rows(a, row, n, block);
+    for (int r = 0; outside != 0 && r < MM_R; r++)
+        for (int i = 0; (outside >> r & 1) && i < n; i++)
+            block[i * MM_R + r] = (MM_T)0;
+}
+
+/* The piece that has step s, and the step that it begins with. */
+static inline int mm_view_piece(__global const int *P, int s, int *begin)
+{
+    int p = 0;
+    for (*begin = 0; MM_V_PIECE(p, 0) <= s; p++)
+        *begin = MM_V_PIECE(p, 0);
+    return p;
+}
+
+/* Steps s to s + steps of rows y to y + rows of the view. */
+static inline void mm_pack_view(__global const MM_T *a, __global const int *P, int y, int rows, int s, int steps,
+                                MM_T *block)
+{
+    mm_view v;
+    long row[MM_R];
+    int begin, p = mm_view_piece(P, s, &begin);
+    mm_view_begin(P, y, rows, &v);
     for (int done = 0; done < steps; p++) {
-        const int n = min(MM_V_PIECE(p, 0) - (s + done), steps - done), from = s + done - begin;
-        const bool leaves = MM_V_PIECE(p, 5);
-        int outside = 0;
-        for (int r = 0; r < MM_R; r++) {
-            row[r] = start[r] + MM_V_PIECE(p, 4) + from;
-            for (int d = 0; leaves && d < 3; d++)
-                if ((uint)(place[r][d] + MM_V_PIECE(p, 1 + d)) >= (uint)MM_V_EXTENT(d)) outside |= 1 << r;
-            if (outside >> r & 1) row[r] = 0;
-        }
-        mm_pack_rows(a, row, n, block + done * MM_R);
-        for (int r = 0; outside != 0 && r < MM_R; r++)
-            for (int i = 0; (outside >> r & 1) && i < n; i++)
-                block[(done + i) * MM_R + r] = (MM_T)0;
+        const int n = min(MM_V_PIECE(p, 0) - (s + done), steps - done);
+        const int outside = mm_view_rows(P, &v, p, s + done - begin, row);
+        mm_pack_piece(a, row, outside, n, block + done * MM_R);
         begin = MM_V_PIECE(p, 0);
         done += n;
     }
 }
+
+/* The same steps of MM_R rows, piece by piece, meet the panels of columns x0 to x1. */
+static inline void mm_view_tiles(__global const MM_T *a, __global const int *P, int y, int s, int steps,
+                                 __global const MM_T *b, __global MM_T *c, int x0, int x1, MM_T *block)
+{
+    const int n = P[2], k = P[3];
+    mm_view v;
+    long row[MM_R];
+    int begin, p = mm_view_piece(P, s, &begin);
+    mm_view_begin(P, y, MM_R, &v);
+    for (int done = 0; done < steps; p++) {
+        const int i = s + done, part = min(MM_V_PIECE(p, 0) - i, steps - done);
+        const int outside = mm_view_rows(P, &v, p, i - begin, row);
+        if (outside != 0) mm_pack_piece(a, row, outside, part, block);
+        for (int x = x0; x < x1; x += MM_W) {
+            __global const MM_T *panel = b + ((long)(x / MM_W) * k + i) * MM_W;
+            if (outside != 0)
+                mm_tile(block, panel, part, c + x, n, MM_R, min(MM_W, x1 - x), i == 0);
+            else
+                mm_tile_of_rows(a, row, panel, part, c + x, n, min(MM_W, x1 - x), i == 0);
+        }
+        begin = MM_V_PIECE(p, 0);
+        done += part;
+    }
+}
 #endif
+
+/* Rows meet so few panels that they are read as they lie, if so many steps of them lie side by side. */
+#define MM_FEW_PANELS 4
+#define MM_FEW_STEPS 32
 
 /* A work-item makes P[11] rows x P[12] columns: for MM_KB steps at a time, MM_R rows of a are packed and meet every
  * panel of b. An element's sum runs from the first step to the last, whatever the sizes are. */
@@ -267,6 +359,11 @@ __kernel void mm_blocked(__global MM_T *restrict c, __global const MM_T *restric
     __global const MM_T *restrict pb = packed + (long)mm_b(P, t) * panels * k * MM_W;
     __global MM_T *restrict pc = c + (long)t * m * n;
     MM_T block[MM_KB * MM_R];
+#ifdef MM_VIEW
+    const bool is_narrow = panels <= MM_FEW_PANELS && k >= MM_FEW_STEPS * MM_V_PIECES;
+#else
+    const bool is_narrow = panels <= MM_FEW_PANELS;
+#endif
     for (int s = 0; s < k; s += MM_KB) {
         const int steps = min(MM_KB, k - s);
         for (int y = y0; y < y1; y += MM_R) {
@@ -279,11 +376,21 @@ __kernel void mm_blocked(__global MM_T *restrict c, __global const MM_T *restric
             }
 #endif
 #ifdef MM_VIEW
+            if (is_narrow && rows == MM_R) {
+                mm_view_tiles(a, P, y, s, steps, pb, pc + (long)y * n, x0, x1, block);
+                continue;
+            }
             mm_pack_view(a, P, y, rows, s, steps, block);
 #else
             long row[MM_R];
             for (int r = 0; r < MM_R; r++)
                 row[r] = (long)min(r, rows - 1) * k;
+            if (is_narrow && rows == MM_R) {
+                for (int x = x0; x < x1; x += MM_W)
+                    mm_tile_of_rows(a + mm_a(P, t) + (long)y * k + s, row, pb + ((long)(x / MM_W) * k + s) * MM_W,
+                                    steps, pc + (long)y * n + x, n, min(MM_W, x1 - x), s == 0);
+                continue;
+            }
             mm_pack_rows(a + mm_a(P, t) + (long)y * k + s, row, steps, block);
 #endif
             for (int x = x0; x < x1; x += MM_W)

@@ -532,6 +532,12 @@ static const shape shapes[] = {
     { "v = abs($1) / 1000\naround(v, 2, (p, q, dy, dx) -> (q, half_exp(fma(p - q, -(p - q), (dy * dy + dx * dx) * "
       "-0.1))), \"mean\", shape=disc)",
       IMGPAR_F32, 1, 301, 37, 1e-3 },
+    /* parts of one array with channels, which parameters move */
+    { "p = pad($1, [1 1])\nw = slice($1, [0 0 0], [1 1 3])\nslice(p, [0 0 0], [37 61 3]) * w + slice(p, [1 2 0], "
+      "[38 63 3])",
+      IMGPAR_F32, 3, 61, 37, 0 },
+    /* two panels of columns, the second not whole: rows are read as they lie, but for the last, which are packed */
+    { "matmul(reshape($1, [149 40]), slice(squeeze($2), [0 0], [40 33]))", IMGPAR_I32, 1, 40, 149, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

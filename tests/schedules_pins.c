@@ -878,5 +878,13 @@ const pin pins[] = {
       1,
       "int first|ip_half_exp_negative(|[t] = fma(v",
       "? 0.0f" },
+    { "columns that parameters move have the pixel's own index, and rows that are moved",
+      "rows",
+      { "p = pad($1, [1 1])\nw = slice($1, [0 0 0], [1 1 3])\nslice(p, [0 0 0], [37 61 3]) * w + slice(p, [1 2 0], "
+        "[38 63 3])",
+        IMGPAR_F32, 3, 61, 37, 0 },
+      1,
+      " * 3)[(long)x * 3",
+      NULL },
 };
 const int n_pins = sizeof pins / sizeof *pins;

@@ -166,6 +166,28 @@ static const char *index_in_row(ip_emit *e, const ip_expr *load, const char **in
 }
 
 /*
+ * Note [Moved columns]
+ * Of an array with channels, columns that parameters move are a sum for each load, which is made anew for every pixel
+ * and widened. Where they are inside, the row's pointer is moved instead, once for all pixels, and all such loads of a
+ * pixel share the index that is its own. Nine parts of an array of 32 channels take 0.8 of the time.
+ */
+static const char *moved_element(ip_emit *e, const ip_expr *load, const char *pointer)
+{
+    const int channels = (int)load->source->dims[3];
+    const ip_site site = ip_emit_site(e);
+    const ip_placed *placed = ip_kernel_placed(e->kernel, load->source);
+    if (channels == 1 || e->flat || !e->coord[2] || (placed && placed->place == IP_PLACE_TILE)) return NULL;
+    if (load->border != IP_BORDER_NONE && !ip_site_column_is_inside(&site, load)) return NULL;
+    ip_expr *by = ip_x_offset_from(e->ir, load->arg[2], 2);
+    if (!by || by->op == IP_X_CONST || (by->uses & IP_USES_TAP)) return NULL;
+    const char *inside = NULL, *c = inside_index(e, load, 3, &inside);
+    if (inside) return NULL;
+    const char *plus = strcmp(c, "0") == 0 ? "" : ip_text(e->ir, " + %s", c);
+    return element(e, load->source, ip_text(e->ir, "(%s + (long)(%s) * %d)", pointer, ip_emit_value(e, by), channels),
+                   ip_text(e->ir, "(long)%s * %d%s", e->coord[2], channels, plus));
+}
+
+/*
  * Note [Four channels]
  * Of pixels of three bytes compilers take one channel by shuffling vectors, of those of four they read each element by
  * itself. So a channel of four bytes, or of four times two, is a part of the word that the pixel is: words lie side by
@@ -257,10 +279,10 @@ const char *ip_emit_load(ip_emit *e, const ip_expr *load)
     struct ip_row *row = row_of(e, load);
     const char *pointer = row->pointer, *inside = row->inside;
     const char *inside_x = NULL;
-    const char *text = ip_emit_is_gathered(e, load) ? ip_emit_gathered(e, load, pointer, &inside_x)
-                       : ip_emit_is_part_of_word(e, load)
-                           ? part_of_word(e, load, pointer, &inside_x)
-                           : element(e, load->source, pointer, index_in_row(e, load, &inside_x));
+    const char *text = ip_emit_is_gathered(e, load)       ? ip_emit_gathered(e, load, pointer, &inside_x)
+                       : ip_emit_is_part_of_word(e, load) ? part_of_word(e, load, pointer, &inside_x)
+                                                          : moved_element(e, load, pointer);
+    if (!text) text = element(e, load->source, pointer, index_in_row(e, load, &inside_x));
     if (inside && inside_x)
         inside = ip_text(e->ir, "(%s & %s)", inside, inside_x);
     else if (inside_x)
