@@ -99,8 +99,6 @@ void ip_emit_leave(ip_emit *e, ip_mark mark);
 void ip_emit_name(ip_emit *e, const ip_expr *x, const char *name);
 /* What x is called here; NULL: it has not been named. */
 const char *ip_emit_name_of(const ip_emit *e, const ip_expr *x);
-/* Whether x is a function of an angle that has a form for near ones. */
-bool ip_emit_is_of_angle(const ip_emit *e, const ip_expr *x);
 /* The value of x as a C expression at this point, declaring what is used more than once. */
 const char *ip_emit_value(ip_emit *e, ip_expr *x);
 /* The same, but what is not a leaf is declared as a variable, so that it is computed before what follows. */
@@ -227,9 +225,6 @@ const char *ip_emit_word_of(int64_t bytes);
 /* Takes pixels of three or four channels (emit_strided.c); n is above 0. */
 void ip_emit_take(ip_emit *e, const ip_taking *taking);
 
-/* A row by the loop that needs nothing of a body, flat where it can be (emit_row.c). */
-void ip_emit_plain_row(ip_emit *e, const ip_columns *columns);
-
 /* ip_site_calls_helpers() */
 bool ip_emit_calls_helpers(const ip_emit *e);
 
@@ -283,8 +278,8 @@ void ip_emit_finish(ip_emit *e);
 void ip_emit_fold_begin(ip_emit *e, const ip_stage *fold);
 void ip_emit_fold_row(ip_emit *e, const ip_stage *fold, const char *xa, const char *xb, bool flat);
 void ip_emit_fold_end(ip_emit *e, const ip_stage *fold);
-/* Lanes that suit the widest type below root. */
-int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored);
+/* Lanes that suit the widest type below root, with what has been named at hand. */
+int ip_emit_width(ip_emit *e, const ip_expr *root, imgpar_dtype stored);
 /*
  * Channels. Up to IP_WRITTEN_CHANNELS of them are written out one by one, each a copy of the body with its channel put
  * in (so that alpha, broadcasting and shared work are decided while compiling); more are a loop over c. Between enter
