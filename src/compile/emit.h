@@ -103,6 +103,10 @@ const char *ip_emit_name_of(const ip_emit *e, const ip_expr *x);
 const char *ip_emit_value(ip_emit *e, ip_expr *x);
 /* The same, but what is not a leaf is declared as a variable, so that it is computed before what follows. */
 const char *ip_emit_variable(ip_emit *e, ip_expr *x);
+/* The lesser (is_min) or greater of floats, as MIN and MAX of ir/expr.h: a where b is NaN, else b where a is. The test
+ * by which a is it, which holds of vectors lane by lane, and the choice of scalars. Both name a and b several times. */
+const char *ip_emit_extreme_test(ip_emit *e, bool is_min, const char *a, const char *b);
+const char *ip_emit_extreme(ip_emit *e, bool is_min, const char *a, const char *b);
 const char *ip_emit_window_start(ip_emit *e, const ip_expr *window);
 /* From here on, until its block is left, the window's tap stands at that row (axis 0) or column (1). */
 void ip_emit_name_tap(ip_emit *e, const ip_expr *window, int axis, const char *text);

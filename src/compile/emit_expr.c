@@ -265,6 +265,16 @@ static bool is_plus(const ip_expr *x, int *left)
     }
 }
 
+const char *ip_emit_extreme_test(ip_emit *e, bool is_min, const char *a, const char *b)
+{
+    return ip_text(e->ir, "(%s %s %s) | (%s != %s)", a, is_min ? "<" : ">", b, b, b);
+}
+
+const char *ip_emit_extreme(ip_emit *e, bool is_min, const char *a, const char *b)
+{
+    return ip_text(e->ir, "(%s ? %s : %s)", ip_emit_extreme_test(e, is_min, a, b), a, b);
+}
+
 static const char *chosen(ip_emit *e, const ip_expr *x, const char *const *arg)
 {
     const char *symbol = x->op == IP_X_MIN ? "<" : ">";
@@ -279,8 +289,7 @@ static const char *chosen(ip_emit *e, const ip_expr *x, const char *const *arg)
         return ip_text(e->ir, "as_%s(min(as_%s(%s), as_%s(%s)))", type, bits, arg[0], bits, arg[1]);
     }
     if (no_nan) return ip_text(e->ir, "(%s %s %s ? %s : %s)", arg[0], symbol, arg[1], arg[0], arg[1]);
-    return ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", arg[0], symbol, arg[1], arg[1], arg[1], arg[0],
-                   arg[1]);
+    return ip_emit_extreme(e, x->op == IP_X_MIN, arg[0], arg[1]);
 }
 
 /*
