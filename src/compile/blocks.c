@@ -145,7 +145,9 @@ static void find_rows_ahead(const ip_site *site, ip_kernel *kernel)
         const ip_placed *p = &kernel->placed[i];
         const ip_stage *s = p->stage;
         if (p->rate_of >= 0 || p->at_once || s->kind != IP_STAGE_MAP || s->dims[2] != last->stage->dims[2]) continue;
-        const ip_site there = { site->ir, kernel, site->options, s->dims, (int)s->dims[3], false };
+        const ip_site there = {
+            .ir = site->ir, .kernel = kernel, .options = site->options, .domain = s->dims, .channels = (int)s->dims[3]
+        };
         const ip_reads r = ip_reads_of(&there, s->body);
         for (int k = 0; k < r.n; k++)
             if (r.of[k].is_beside && r.of[k].step == 1 && r.of[k].columns == 1)

@@ -5,7 +5,7 @@
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
-#include "compile/passes.h"
+#include "compile/segments.h"
 #include "graph/array.h"
 #include "graph/services.h"
 #include "ir/opaque.h"
@@ -178,6 +178,7 @@ static void dump(const ip_plan *plan, const struct pass *pass, ip_str *log)
     char *text = NULL;
     if (!ip_plan_explain(plan, is_emitted ? "cl" : "text", NULL, &text, NULL)) ip_str_append(log, text);
     ip_free(text);
+    if (pass->run == ip_pass_segments) ip_segments_print(plan, log);
 }
 
 static imgpar_status run_pass(ip_plan *plan, const struct pass *pass, const ip_compile_options *options, ip_error *err)

@@ -187,7 +187,12 @@ static bool calls_its_body(const ip_emit *e) { return e->options->is_cpu && e->k
 
 ip_site ip_emit_site(const ip_emit *e)
 {
-    return (ip_site){ e->ir, e->kernel, e->options, e->domain, e->channels, e->is_within };
+    return (ip_site){ .ir = e->ir,
+                      .kernel = e->kernel,
+                      .options = e->options,
+                      .domain = e->domain,
+                      .channels = e->channels,
+                      .is_within = e->is_within };
 }
 
 bool ip_emit_calls_helpers(const ip_emit *e)

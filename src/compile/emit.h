@@ -99,12 +99,14 @@ void ip_emit_leave(ip_emit *e, ip_mark mark);
 void ip_emit_name(ip_emit *e, const ip_expr *x, const char *name);
 /* What x is called here; NULL: it has not been named. */
 const char *ip_emit_name_of(const ip_emit *e, const ip_expr *x);
-/* Whether x is a function of an angle that has a form for near ones. */
-bool ip_emit_is_of_angle(const ip_emit *e, const ip_expr *x);
 /* The value of x as a C expression at this point, declaring what is used more than once. */
 const char *ip_emit_value(ip_emit *e, ip_expr *x);
 /* The same, but what is not a leaf is declared as a variable, so that it is computed before what follows. */
 const char *ip_emit_variable(ip_emit *e, ip_expr *x);
+/* The lesser (is_min) or greater of floats, as MIN and MAX of ir/expr.h: a where b is NaN, else b where a is. The test
+ * by which a is it, which holds of vectors lane by lane, and the choice of scalars. Both name a and b several times. */
+const char *ip_emit_extreme_test(ip_emit *e, bool is_min, const char *a, const char *b);
+const char *ip_emit_extreme(ip_emit *e, bool is_min, const char *a, const char *b);
 const char *ip_emit_window_start(ip_emit *e, const ip_expr *window);
 /* From here on, until its block is left, the window's tap stands at that row (axis 0) or column (1). */
 void ip_emit_name_tap(ip_emit *e, const ip_expr *window, int axis, const char *text);
@@ -227,9 +229,6 @@ const char *ip_emit_word_of(int64_t bytes);
 /* Takes pixels of three or four channels (emit_strided.c); n is above 0. */
 void ip_emit_take(ip_emit *e, const ip_taking *taking);
 
-/* A row by the loop that needs nothing of a body, flat where it can be (emit_row.c). */
-void ip_emit_plain_row(ip_emit *e, const ip_columns *columns);
-
 /* ip_site_calls_helpers() */
 bool ip_emit_calls_helpers(const ip_emit *e);
 
@@ -283,8 +282,8 @@ void ip_emit_finish(ip_emit *e);
 void ip_emit_fold_begin(ip_emit *e, const ip_stage *fold);
 void ip_emit_fold_row(ip_emit *e, const ip_stage *fold, const char *xa, const char *xb, bool flat);
 void ip_emit_fold_end(ip_emit *e, const ip_stage *fold);
-/* Lanes that suit the widest type below root. */
-int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored);
+/* Lanes that suit the widest type below root, with what has been named at hand. */
+int ip_emit_width(ip_emit *e, const ip_expr *root, imgpar_dtype stored);
 /*
  * Channels. Up to IP_WRITTEN_CHANNELS of them are written out one by one, each a copy of the body with its channel put
  * in (so that alpha, broadcasting and shared work are decided while compiling); more are a loop over c. Between enter

@@ -153,11 +153,6 @@ static const char *const negative_patterns[IP_X_N] = {
     [IP_X_HALF_EXP] = "ip_half_exp_negative(%1)",
 };
 
-bool ip_emit_is_of_angle(const ip_emit *e, const ip_expr *x)
-{
-    return e->options->own_functions && x->dtype == IMGPAR_F64 && near_patterns[x->op];
-}
-
 static const char *pattern_of(ip_emit *e, const ip_expr *x)
 {
     const char *own = own_patterns[x->op][x->dtype == IMGPAR_F64], *rounding = roundings[x->op][x->dtype == IMGPAR_F64];
@@ -165,7 +160,7 @@ static const char *pattern_of(ip_emit *e, const ip_expr *x)
     if (!e->options->own_functions || !own) return patterns[x->op];
     e->kernel->helpers |= 1u << IP_HELPERS_FUNCTIONS;
     bool is_root = x->op == IP_X_POW && x->dtype == IMGPAR_F32 && is_fraction(x->arg[1]);
-    if (e->far && ip_emit_is_of_angle(e, x)) return near_patterns[x->op];
+    if (e->far && ip_is_of_angle(e->options, x)) return near_patterns[x->op];
     if (x->dtype == IMGPAR_F32 && negative_patterns[x->op] && x->arg[0]->hi <= 0) return negative_patterns[x->op];
     return is_root ? "ip_pow_fraction(%1, %2)" : own;
 }
@@ -270,6 +265,16 @@ static bool is_plus(const ip_expr *x, int *left)
     }
 }
 
+const char *ip_emit_extreme_test(ip_emit *e, bool is_min, const char *a, const char *b)
+{
+    return ip_text(e->ir, "(%s %s %s) | (%s != %s)", a, is_min ? "<" : ">", b, b, b);
+}
+
+const char *ip_emit_extreme(ip_emit *e, bool is_min, const char *a, const char *b)
+{
+    return ip_text(e->ir, "(%s ? %s : %s)", ip_emit_extreme_test(e, is_min, a, b), a, b);
+}
+
 static const char *chosen(ip_emit *e, const ip_expr *x, const char *const *arg)
 {
     const char *symbol = x->op == IP_X_MIN ? "<" : ">";
@@ -284,8 +289,7 @@ static const char *chosen(ip_emit *e, const ip_expr *x, const char *const *arg)
         return ip_text(e->ir, "as_%s(min(as_%s(%s), as_%s(%s)))", type, bits, arg[0], bits, arg[1]);
     }
     if (no_nan) return ip_text(e->ir, "(%s %s %s ? %s : %s)", arg[0], symbol, arg[1], arg[0], arg[1]);
-    return ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", arg[0], symbol, arg[1], arg[1], arg[1], arg[0],
-                   arg[1]);
+    return ip_emit_extreme(e, x->op == IP_X_MIN, arg[0], arg[1]);
 }
 
 /*
@@ -484,7 +488,7 @@ static const char *operation(ip_emit *e, ip_expr *x)
     const char *arg[IP_X_MAX_ARGS] = { "", "", "", "", "" };
     for (int k = 0; k < x->n_args; k++)
         arg[k] = is_chosen(x) ? ip_emit_variable(e, x->arg[k]) : ip_emit_value(e, x->arg[k]);
-    if (e->far && ip_emit_is_of_angle(e, x)) arg[1] = e->far;
+    if (e->far && ip_is_of_angle(e->options, x)) arg[1] = e->far;
     switch (x->op) {
     case IP_X_ADD:
         if (subtracts(x)) return ip_text(e->ir, "(%s)", ip_text_plus(e->ir, arg[0], (long long)x->arg[1]->i));

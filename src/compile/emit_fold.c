@@ -56,10 +56,9 @@ const char *ip_fold_combined(ip_emit *e, const ip_stage *s, const char *acc, con
         e->acc[0] = e->acc[1] = NULL;
         return text;
     }
-    const char *symbol = s->reduce == IP_REDUCE_MIN ? "<" : ">";
-    if (ip_dtype_is_float(s->acc_dtype))
-        return ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", acc, symbol, v, v, v, acc, v);
-    return ip_text(e->ir, "%s(%s, (%s)%s)", s->reduce == IP_REDUCE_MIN ? "min" : "max", acc, type, v);
+    const bool is_min = s->reduce == IP_REDUCE_MIN;
+    if (ip_dtype_is_float(s->acc_dtype)) return ip_emit_extreme(e, is_min, acc, v);
+    return ip_text(e->ir, "%s(%s, (%s)%s)", is_min ? "min" : "max", acc, type, v);
 }
 
 bool ip_fold_sums_floats(const ip_stage *s)

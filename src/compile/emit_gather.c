@@ -18,22 +18,10 @@
 #include "base/dtype.h"
 #include "compile/emit.h"
 
-/* Whether all that a load without a border reads, together with those beside it, is there for every element. What a
- * condition keeps from reading elsewhere may not be: words are read before conditions are looked at. */
-static bool is_there(const ip_emit *e, const ip_expr *load)
-{
-    const ip_stage *s = load->source;
-    const ip_beside b = ip_read_beside(e->ir, e->gather->body, load);
-    for (int k = 0; k < 2; k++)
-        if (load->arg[k]->lo < 0 || load->arg[k]->hi >= (double)s->dims[k]) return false;
-    return b.column->lo + (double)b.lo >= 0 && b.column->hi + (double)b.hi < (double)s->dims[2];
-}
-
 bool ip_emit_is_gathered(const ip_emit *e, const ip_expr *load)
 {
     const ip_site site = ip_emit_site(e);
-    if (!e->gather || !ip_is_gathered(&site, e->gather->body, load)) return false;
-    return load->border != IP_BORDER_NONE || e->words_are_inside || is_there(e, load);
+    return e->gather && ip_is_gathered_there(&site, e->gather->body, load, e->words_are_inside);
 }
 
 /* Where word k of what a load reads is in its row, the same for all rows. */

@@ -173,7 +173,7 @@ static const char *pixel_text(ip_emit *e, const ip_expr *load)
 static const char *extreme(ip_emit *e, const ip_expr *x, const char *a, const char *b)
 {
     if (!ip_dtype(x->dtype)->is_float) return ip_text(e->ir, "%s(%s, %s)", x->op == IP_X_MIN ? "min" : "max", a, b);
-    return ip_text(e->ir, "select(%s, %s, (%s %s %s) | (%s != %s))", b, a, a, x->op == IP_X_MIN ? "<" : ">", b, b, b);
+    return ip_text(e->ir, "select(%s, %s, %s)", b, a, ip_emit_extreme_test(e, x->op == IP_X_MIN, a, b));
 }
 
 static const char *lanes_text(ip_emit *e, const ip_expr *x, const char *const a[3])

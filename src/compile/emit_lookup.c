@@ -65,7 +65,7 @@ void ip_emit_lookup_row(ip_emit *e, const ip_columns *c)
     const int pixels = BLOCK / e->channels / LANES * LANES, number = e->n_values++;
     const char *q = ip_text(e->ir, "q%d", number), *end = ip_text(e->ir, "end%d", number),
                *indices = ip_text(e->ir, "at%d", number), *n = ip_text(e->ir, "n%d", number);
-    ip_stage index = { .kind = IP_STAGE_MAP, .dtype = c->body->arg[2]->hi <= UINT8_MAX ? IMGPAR_U8 : IMGPAR_U16 };
+    ip_stage index = { .kind = IP_STAGE_MAP, .dtype = c->segment->part->dtype };
     ip_stmt *blocks = ip_emit_for(e, q, c->from, c->to);
     blocks->d = ip_text(e->ir, "%d", pixels);
     blocks->parallel = IP_FEW;
@@ -74,7 +74,8 @@ void ip_emit_lookup_row(ip_emit *e, const ip_columns *c)
     ip_emit_var(e, ip_cl_type(index.dtype), ip_text(e->ir, "%s[%d]", indices, BLOCK), NULL);
     memcpy(index.dims, c->stage->dims, sizeof index.dims);
     ip_emit_plain_row(e, &(ip_columns){ .stage = &index,
-                                        .body = ip_x_cast(e->ir, index.dtype, c->body->arg[2]),
+                                        .body = c->segment->part,
+                                        .elements = c->elements,
                                         .target = indices,
                                         .from = q,
                                         .to = end,

@@ -161,12 +161,15 @@ static const char *compute_shared(ip_emit *e, ip_expr *inner, const ip_named *na
 }
 
 /* Pixels p to p + n as they come; what is named has been computed. is_inside: so are all words that they read. */
-static void make_pixels(ip_emit *e, const ip_columns *c, ip_expr *body, const ip_named *named, bool is_inside)
+static void make_pixels(ip_emit *e, const ip_columns *c, ip_expr *body, const ip_elements *elements,
+                        const ip_named *named, bool is_inside)
 {
     name_all(e, named);
     e->words_are_inside = is_inside;
     ip_emit_plain_row(
-        e, &(ip_columns){ .stage = c->stage, .body = body, .target = c->target, .from = "p", .to = "p + n" });
+        e,
+        &(ip_columns){
+            .stage = c->stage, .body = body, .elements = elements, .target = c->target, .from = "p", .to = "p + n" });
     e->words_are_inside = false;
 }
 
@@ -176,14 +179,14 @@ static void make_block(ip_emit *e, const ip_columns *c, ip_expr *inner, const ip
 {
     ip_mark of_inner = ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "!%s", outside)));
     if (are_words)
-        make_pixels(e, c, inner, named, true);
+        make_pixels(e, c, inner, &c->segment->places->elements, named, true);
     else
         ip_emit_lanes_block(e, &(ip_columns){ .stage = c->stage, .body = inner, .target = c->target },
                             c->segment->places, BLOCK, named);
     ip_emit_leave(e, of_inner);
 
     ip_mark of_edges = ip_emit_enter(e, ip_emit_if(e, outside));
-    make_pixels(e, c, c->body, named, false);
+    make_pixels(e, c, c->body, c->elements, named, false);
     ip_emit_leave(e, of_edges);
 }
 

@@ -4,6 +4,7 @@
  * vectorises. Where channels do not interact the loop runs over the flat index i = x * channels + c.
  */
 #include "base/dtype.h"
+#include "base/integers.h"
 #include "compile/emit.h"
 
 /* ---- channels ---------------------------------------------------------------------- */
@@ -49,68 +50,22 @@ const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k)
     return e->channels > IP_WRITTEN_CHANNELS ? ip_text(e->ir, "%s + c", first) : ip_text_plus(e->ir, first, k);
 }
 
-/* What the values of a loop are: bytes of the widest; how many have so many bytes; whether there are functions. */
-enum { MOST_BYTES = 16 };
-typedef struct widths {
-    int widest, n_of_size[MOST_BYTES + 1];
-    bool calls, has_series;
-} widths;
-
-static void note_width(const ip_expr *x, widths *w)
-{
-    int size = (int)ip_dtype(x->dtype)->size_bytes;
-    bool is_index = x->op == IP_X_COORD || x->op == IP_X_CONST || x->op == IP_X_PARAM || x->op == IP_X_TAP;
-    bool is_call = x->op == IP_X_POW || x->op == IP_X_ATAN2 || x->op == IP_X_SQRT || ip_x_is_function(x->op);
-    w->calls |= is_call;
-    w->has_series |= is_call && x->op != IP_X_SQRT && x->dtype == IMGPAR_F64;
-    if (is_index || x->dtype == IMGPAR_BOOL) return;
-    w->n_of_size[size]++;
-    w->widest = size > w->widest ? size : w->widest;
-}
-
-/* Indices are i32, but are not computed in lanes: values only, without those that have been computed. */
-static void note_widths(const ip_emit *e, const ip_expr *x, unsigned char *seen, widths *w)
+static void find_widest(const ip_emit *e, const ip_expr *x, unsigned char *seen, int *widest)
 {
     if (seen[x->id] || ip_emit_name_of(e, x)) return;
     seen[x->id] = 1;
-    note_width(x, w);
+    *widest = ip_max_int(*widest, ip_lane_bytes(x));
     for (int k = x->op == IP_X_LOAD ? 4 : 0; k < x->n_args; k++)
-        note_widths(e, x->arg[k], seen, w);
+        find_widest(e, x->arg[k], seen, widest);
 }
 
-static widths widths_of(ip_emit *e, ip_expr *root, imgpar_dtype stored)
+int ip_emit_width(ip_emit *e, const ip_expr *root, imgpar_dtype stored)
 {
-    widths w = { .widest = (int)ip_dtype(stored)->size_bytes };
+    const int bytes = e->options->tuning.vector_bytes;
+    int widest = (int)ip_dtype(stored)->size_bytes;
     unsigned char *seen = ip_ir_alloc(e->ir, e->ir->n_exprs + 1, 1);
-    if (seen) note_widths(e, root, seen, &w);
-    return w;
-}
-
-int ip_emit_width(ip_emit *e, ip_expr *root, imgpar_dtype stored)
-{
-    int size = widths_of(e, root, stored).widest;
-    return size < e->options->tuning.vector_bytes ? e->options->tuning.vector_bytes / size : 1;
-}
-
-/* Whether so many values have at most half the widest's bytes, and no function is among all, that two vectors of the
- * widest should be made together: the narrow ones then fill theirs. */
-static bool is_mixed(const widths *w)
-{
-    enum { FEW = 3, MOST_OF_WIDEST = 3 };
-    int n_narrow = 0, n_wide = 0;
-    for (int size = 1; size <= MOST_BYTES; size++)
-        *(2 * size <= w->widest ? &n_narrow : &n_wide) += w->n_of_size[size];
-    return w->widest >= 4 && n_narrow >= FEW && MOST_OF_WIDEST * n_narrow >= n_wide && !w->calls;
-}
-
-/* Lanes of a loop that makes columns. Functions want the registers for themselves; those of f64 wait for one term of a
- * series after the other, so two vectors of them together take a fifth less where there are 32 registers. */
-static int row_width(ip_emit *e, const ip_columns *c)
-{
-    enum { MANY_REGISTERS = 64 };
-    widths w = widths_of(e, c->body, c->stage->dtype);
-    bool is_of_series = w.widest == 8 && w.has_series && e->options->tuning.vector_bytes >= MANY_REGISTERS;
-    return ip_emit_width(e, c->body, c->stage->dtype) * (is_mixed(&w) || is_of_series ? 2 : 1);
+    if (seen) find_widest(e, root, seen, &widest);
+    return widest < bytes ? bytes / widest : 1;
 }
 
 /* ---- one row of a stage --------------------------------------------------------------- */
@@ -128,18 +83,8 @@ static int row_width(ip_emit *e, const ip_columns *c)
  * A compiler reads every third element as vectors of all, and leaves the loop's last turn to single elements where what
  * is read does not go from the first channel to the last, so that the last vector may end behind what there is. If the
  * turns fill whole vectors, all of the last vector is made so, which takes as long as twenty. There the loop has one
- * turn more. What is a part of a word (emit_memory.c, Note [Four channels]) leaves no gap.
+ * turn more.
  */
-enum { WHOLE_LOOPS = 3, WHOLE_OPERATIONS = 48 };
-
-static bool makes_whole_vectors(const ip_emit *e)
-{
-    int operations = 0;
-    for (int k = 0; k < e->kernel->n_placed; k++)
-        operations += ip_x_size(e->ir, e->kernel->placed[k].stage->body);
-    return e->kernel->n_placed <= WHOLE_LOOPS || operations <= WHOLE_OPERATIONS;
-}
-
 /* The loop where rows are short. */
 static ip_stmt *add_lanes(ip_emit *e, const char *var, const char *from, const char *to, int width)
 {
@@ -153,56 +98,11 @@ static ip_stmt *add_lanes(ip_emit *e, const char *var, const char *from, const c
     return loop;
 }
 
-/* Which channels of a source are read. */
-typedef struct channels_read {
-    const ip_stage *source;
-    bool first, last;
-} channels_read;
-
-static void find_channels(ip_expr *x, void *user)
-{
-    channels_read *c = user;
-    bool is_known = x->op == IP_X_LOAD && x->source == c->source && x->arg[3]->op == IP_X_CONST;
-    c->first |= is_known && x->arg[3]->i == 0;
-    c->last |= is_known && x->arg[3]->i == x->source->dims[3] - 1;
-}
-
-/* The bodies of a pixel's channels. */
-typedef struct gap_check {
-    ip_emit *e;
-    ip_expr *bodies[IP_WRITTEN_CHANNELS];
-    int n;
-    bool found;
-} gap_check;
-
-static void look_for_gap(ip_expr *x, void *user)
-{
-    gap_check *c = user;
-    if (c->found || x->op != IP_X_LOAD || x->source->kind == IP_STAGE_TABLE || !(x->arg[2]->uses & IP_USES_X)) return;
-    channels_read read = { .source = x->source };
-    for (int k = 0; k < c->n && x->source->dims[3] > 1; k++)
-        ip_x_walk(c->e->ir, c->bodies[k], find_channels, &read);
-    bool skips_channels = x->source->dims[3] > 1 && !(read.first && read.last) && !ip_emit_is_part_of_word(c->e, x) &&
-                          !ip_emit_is_gathered(c->e, x);
-    c->found = ip_x_step(x->arg[2]) > 1 || skips_channels;
-}
-
-/* Whether a loop over the pixels of a row leaves its last turn to single elements: Note [Gaps]. */
-static bool has_gaps(ip_emit *e, ip_expr *body)
-{
-    gap_check c = { .e = e, .n = e->channels <= IP_WRITTEN_CHANNELS ? e->channels : 0 };
-    for (int k = 0; k < c.n; k++)
-        c.bodies[k] = ip_emit_of_channel(e, body, k);
-    for (int k = 0; k < c.n; k++)
-        ip_x_walk(e->ir, c.bodies[k], look_for_gap, &c);
-    return c.found;
-}
-
 /* turns_more: 1 where there are gaps, else 0. */
 static ip_stmt *add_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width, int turns_more)
 {
     if (e->is_short && width > 1) return add_lanes(e, var, from, to, width);
-    if (!makes_whole_vectors(e)) {
+    if (!e->kernel->whole_vectors) {
         ip_stmt *loop = ip_emit_for(e, var, from, to);
         loop->parallel = IP_INDEPENDENT;
         loop->vector_width = width;
@@ -237,7 +137,7 @@ static void store_element(ip_emit *e, const ip_columns *c, const char *index, co
 static void compute_flat(ip_emit *e, const ip_columns *c)
 {
     ip_stmt *loop = ip_emit_vectors(e, "i", ip_text(e->ir, "%s * %d", c->from, e->channels),
-                                    ip_text(e->ir, "%s * %d", c->to, e->channels), row_width(e, c));
+                                    ip_text(e->ir, "%s * %d", c->to, e->channels), c->elements->width);
     ip_mark mark = ip_emit_enter(e, loop);
     e->flat = "i";
     ip_emit_count_uses(e, (ip_expr *[]){ c->body }, 1);
@@ -267,29 +167,11 @@ static void compute_flat(ip_emit *e, const ip_columns *c)
  * so stays in registers. The block is so short that its pixels stay in the first cache. A column is
  * q + pixel: with the column as the loop's variable clang makes one loop of both and loses the inner one's pragma.
  */
-enum { LEAST_OF_CHANNELS = 4, GROUPED_BYTES = 8192, LEAST_GROUPED = 8 };
-
 static void vectorise_channels(ip_stmt *loop, int lanes)
 {
     if (lanes == 1) return;
     loop->parallel = IP_INDEPENDENT;
     loop->vector_width = lanes;
-}
-
-static void count_of_channels(ip_expr *x, void *user)
-{
-    *(int *)user += x->op == IP_X_LOAD && (x->uses & (IP_USES_X | IP_USES_C)) == IP_USES_C;
-    if (x->op == IP_X_WINDOW || x->op == IP_X_LOOP) *(int *)user = INT32_MIN;
-}
-
-/* Pixels of a block that is made group by group; 0: it is better without groups. */
-static int grouped_pixels(const ip_emit *e, const ip_columns *c, int lanes)
-{
-    const int64_t bytes = (int64_t)e->channels * (int64_t)ip_dtype(c->stage->dtype)->size_bytes; /* 0: no elements */
-    const int pixels = bytes > 0 ? (int)(GROUPED_BYTES / bytes) : 0;
-    int n = 0;
-    ip_x_walk(e->ir, c->body, count_of_channels, &n);
-    return lanes > 1 && n >= LEAST_OF_CHANNELS && pixels >= LEAST_GROUPED ? pixels : 0;
 }
 
 /* Loops over blocks of pixels, groups of channels and the pixels of a block. */
@@ -324,29 +206,23 @@ static void compute_groups(ip_emit *e, const ip_columns *c, int pixels, int lane
 
 static void compute_pixels(ip_emit *e, const ip_columns *c)
 {
-    const ip_site site = ip_emit_site(e);
+    const ip_elements *of = c->elements;
     const bool has_loop = e->channels > IP_WRITTEN_CHANNELS;
-    const int written = has_loop ? 1 : e->channels;
-    bool is_gather = ip_only_gathers(e->ir, c->body),
-         vectorises = !is_gather && ip_x_size(e->ir, c->body) * written <= IP_VECTORISED_OPERATIONS;
-    const int lanes = has_loop && vectorises ? ip_lanes_of_channels(e->channels, row_width(e, c)) : 1;
-    const int grouped = grouped_pixels(e, c, lanes);
-    if (grouped) {
-        compute_groups(e, c, grouped, lanes);
+    if (of->grouped) {
+        compute_groups(e, c, of->grouped, of->channel_lanes);
         return;
     }
-    if (vectorises && ip_gathers_words(&site, c->body)) e->gather = ip_ir_alloc(e->ir, 1, sizeof *e->gather);
+    if (of->gathers_words) e->gather = ip_ir_alloc(e->ir, 1, sizeof *e->gather);
     if (e->gather) e->gather->body = c->body;
-    ip_stmt *loop = vectorises && !has_loop
-                        ? add_vectors(e, "x", c->from, c->to, row_width(e, c), has_gaps(e, c->body) ? 1 : 0)
-                        : ip_emit_for(e, "x", c->from, c->to);
-    if (is_gather) loop->parallel = IP_FEW;
+    ip_stmt *loop = of->is_vector && !has_loop ? add_vectors(e, "x", c->from, c->to, of->width, of->has_gaps ? 1 : 0)
+                                               : ip_emit_for(e, "x", c->from, c->to);
+    if (of->is_gather) loop->parallel = IP_FEW;
     ip_mark mark = ip_emit_enter(e, loop);
     e->coord[2] = "x";
     ip_channels channels = ip_emit_enter_channels(e, c->body);
-    if (has_loop && vectorises) {
+    if (has_loop && of->is_vector) {
         loop->parallel = IP_FEW;
-        vectorise_channels(e->block, lanes);
+        vectorise_channels(e->block, of->channel_lanes);
     }
     const char *values[IP_WRITTEN_CHANNELS];
     /* All is read before anything is stored: compilers take channels side by side for one vector only where nothing
@@ -368,22 +244,10 @@ static void compute_pixels(ip_emit *e, const ip_columns *c)
  * met a far one; only then the row, or its block, is computed again for angles of all sizes. (As in Note [Whole
  * vectors], elements depend on nothing that the loop writes.)
  */
-static void find_angle(ip_expr *x, void *user)
+void ip_emit_plain_row(ip_emit *e, const ip_columns *c)
 {
-    const ip_emit **e = user;
-    if (*e && !ip_x_is_uniform(x) && ip_emit_is_of_angle(*e, x)) *e = NULL;
-}
-
-static bool has_angle(const ip_emit *e, ip_expr *body)
-{
-    const ip_emit *found_none = e;
-    ip_x_walk(e->ir, body, find_angle, &found_none);
-    return !found_none;
-}
-
-static void compute_angles(ip_emit *e, const ip_columns *c, ip_emits *compute)
-{
-    if (!has_angle(e, c->body)) {
+    ip_emits *compute = c->elements->is_flat ? compute_flat : compute_pixels;
+    if (!c->elements->has_angles) {
         compute(e, c);
         return;
     }
@@ -395,15 +259,6 @@ static void compute_angles(ip_emit *e, const ip_columns *c, ip_emits *compute)
     ip_mark mark = ip_emit_enter(e, ip_emit_if(e, far));
     compute(e, c);
     ip_emit_leave(e, mark);
-}
-
-void ip_emit_flat_row(ip_emit *e, const ip_columns *c) { compute_angles(e, c, compute_flat); }
-void ip_emit_pixels_row(ip_emit *e, const ip_columns *c) { compute_angles(e, c, compute_pixels); }
-
-void ip_emit_plain_row(ip_emit *e, const ip_columns *c)
-{
-    const ip_site site = ip_emit_site(e);
-    (ip_is_flat(&site, c->body) ? ip_emit_flat_row : ip_emit_pixels_row)(e, c);
 }
 
 /* Stores one element; of a selection, only what is selected is computed. */
@@ -483,6 +338,7 @@ static void emit_columns(ip_emit *e, const ip_segment *segment, ip_columns c)
 {
     const ip_placed *p = c.placed;
     c.segment = segment;
+    c.elements = &segment->elements;
     c.body = segment->body;
     ip_emit_row_pointers(e, segment->body);
     if (p->beside_left + p->beside_right > 0) {

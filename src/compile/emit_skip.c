@@ -53,6 +53,7 @@ void ip_emit_skip_row(ip_emit *e, const ip_columns *c)
     for (int all = 1; all >= 0; all--) {
         ip_mark within = ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, all ? "%s" : "!%s", any)));
         block.body = all ? c->body : skip->left;
+        block.elements = all ? c->elements : &skip->elements;
         ip_emit_plain_row(e, &block);
         ip_emit_leave(e, within);
     }

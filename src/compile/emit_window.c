@@ -91,9 +91,7 @@ static const char *folded(ip_emit *e, const ip_expr *x, const char *acc, const c
     if (x->fold == IP_FOLD_FMA) return ip_text(e->ir, "fma(%s, %s, %s)", weight, v, acc);
     if (x->fold == IP_FOLD_SUM || x->fold == IP_FOLD_PRODUCT)
         return ip_text(e->ir, "(%s)(%s %c %s)", type, acc, x->fold == IP_FOLD_SUM ? '+' : '*', v);
-    if (ip_dtype(x->dtype)->is_float)
-        return ip_text(e->ir, "((%s %s %s) | (%s != %s) ? %s : %s)", acc, x->fold == IP_FOLD_MIN ? "<" : ">", v, v, v,
-                       acc, v);
+    if (ip_x_is_float(x)) return ip_emit_extreme(e, x->fold == IP_FOLD_MIN, acc, v);
     return ip_text(e->ir, "%s(%s, (%s)%s)", x->fold == IP_FOLD_MIN ? "min" : "max", acc, type, v);
 }
 

@@ -65,6 +65,23 @@ bool ip_is_gathered(const ip_site *site, ip_expr *body, const ip_expr *load)
     return row_bytes >= IP_GATHERED_WORD && row_bytes <= INT32_MAX && ip_beside_bytes(&b) > size;
 }
 
+/* Whether all that a load without a border reads, together with those beside it, is there for every element. What a
+ * condition keeps from reading elsewhere may not be: words are read before conditions are looked at. */
+static bool is_there(const ip_site *site, ip_expr *body, const ip_expr *load)
+{
+    const ip_stage *s = load->source;
+    const ip_beside b = ip_read_beside(site->ir, body, load);
+    for (int k = 0; k < 2; k++)
+        if (load->arg[k]->lo < 0 || load->arg[k]->hi >= (double)s->dims[k]) return false;
+    return b.column->lo + (double)b.lo >= 0 && b.column->hi + (double)b.hi < (double)s->dims[2];
+}
+
+bool ip_is_gathered_there(const ip_site *site, ip_expr *body, const ip_expr *load, bool words_are_inside)
+{
+    return ip_is_gathered(site, body, load) &&
+           (load->border != IP_BORDER_NONE || words_are_inside || is_there(site, body, load));
+}
+
 typedef struct gather_check {
     const ip_site *site;
     ip_expr *body;

@@ -46,6 +46,7 @@ typedef struct ip_columns {
     const ip_placed *placed;
     const ip_segment *segment;
     const char *row, *first_row;
+    const ip_elements *elements; /* how a loop that needs nothing of the body makes it */
 } ip_columns;
 
 struct ip_idiom {

@@ -15,7 +15,10 @@ bool ip_fits_lookup(const ip_site *site, const ip_placed *p, ip_segment *segment
     ip_index index = ip_x_classify(body->arg[2]);
     const bool fits = is_table && is_narrow && index.kind == IP_INDEX_OTHER && site->channels <= IP_WRITTEN_CHANNELS &&
                       site->options->pragmas && !site->options->checks && site->kernel->schedule == IP_SCHEDULE_ROWS;
-    if (fits && ip_dtype(stored)->size_bytes == 1 && ip_site_calls_helpers(site))
-        segment->calls |= 1u << IP_IDIOM_LOOK_UP;
-    return fits;
+    if (!fits) return false;
+    const imgpar_dtype narrow = body->arg[2]->hi <= UINT8_MAX ? IMGPAR_U8 : IMGPAR_U16;
+    segment->part = ip_x_cast(site->ir, narrow, body->arg[2]);
+    segment->elements = ip_elements_of(site, segment->part, narrow, NULL, false);
+    if (ip_dtype(stored)->size_bytes == 1 && ip_site_calls_helpers(site)) segment->calls |= 1u << IP_IDIOM_LOOK_UP;
+    return true;
 }

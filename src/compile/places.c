@@ -165,6 +165,8 @@ bool ip_fits_places(const ip_site *site, const ip_placed *p, ip_segment *segment
     if (site->options->streams) find_fetched(site->ir, places);
     if (places->n_prefetched > 0) segment->calls |= 1u << IP_IDIOM_PREFETCH_PLACES;
     if (places->are_words) segment->calls |= 1u << IP_IDIOM_GATHER;
+    if (s.are_words) places->elements = ip_elements_of(site, inner, p->stage->dtype, places, true);
+    segment->elements = ip_elements_of(site, body, p->stage->dtype, places, false);
     segment->places = places;
     return true;
 }

@@ -55,11 +55,25 @@ typedef enum ip_row_loop {
 
 struct ip_match; /* idioms.h */
 
+/* How a loop makes elements, whatever they are: elements.c. */
+typedef struct ip_elements {
+    bool is_flat;       /* over the flat index x * channels + c; else over pixels */
+    bool is_vector;     /* pixels: compilers are to make vectors of them, or of the loop over their channels */
+    bool is_gather;     /* pixels: one element after the other: emit_row.c, Note [Gathers] */
+    bool gathers_words; /* pixels: emit_gather.c, Note [Gathered words] */
+    bool has_gaps;      /* pixels: emit_row.c, Note [Gaps] */
+    bool has_angles;    /* emit_row.c, Note [Far angles] */
+    int width;          /* lanes of the loop's vectors; 1: it has none */
+    int channel_lanes;  /* pixels: of those of the loop over many channels, the same */
+    int grouped;        /* pixels of a block, emit_row.c, Note [Groups of channels]; 0: there are none */
+} ip_elements;
+
 /* What blocks of a row are looked through for: emit_skip.c, Note [Skipped blocks]. */
 typedef struct ip_skip {
     ip_expr *condition;
     ip_expr *left; /* an element where the condition holds, or does not, throughout its block */
     bool holds;
+    ip_elements elements; /* how a loop makes that */
 } ip_skip;
 
 /* Columns of a row: two parts of them, or all made alike. */
@@ -75,10 +89,12 @@ typedef struct ip_segment {
     int times;      /* picks: every so many-th pixel; repeats: so many times each; lanes: the step, 0: there is none */
     const ip_expr *copies[IP_FEW_TIMES]; /* repeats: the pixels that these are; one and the same, or of several rows */
     bool are_words;                      /* picks, repeats: pixels are moved as parts of words */
-    ip_expr *part;                       /* lanes: what of it is computed as lanes, where there is no step */
-    bool in_pairs;                       /* lanes: pixels of it may be made in pairs */
-    ip_skip skip;                        /* skips: in which blocks there is little to compute */
-    const struct ip_places *places;      /* places: segments.h */
+    ip_expr *part; /* lanes: what of it is computed as lanes, where there is no step; lookups: the index */
+    /* pixels, flat: how it is made; skips: in blocks that are not skipped; places: at the edges; lookups: the index */
+    ip_elements elements;
+    bool in_pairs;                  /* lanes: pixels of it may be made in pairs */
+    ip_skip skip;                   /* skips: in which blocks there is little to compute */
+    const struct ip_places *places; /* places: segments.h */
 } ip_segment;
 
 /* What a row of a mask is: place_broadcast.c, Note [Masks]. */
@@ -295,8 +311,9 @@ typedef struct ip_kernel {
     ip_scratch *scratch; /* what a work-item keeps, one behind the other; in the ir's arena */
     int n_scratch;
     bool has_scratch;
-    unsigned helpers; /* bit n: it calls functions of that ip_helpers */
-    bool looks_up;    /* work-items read a table at places of their own */
+    bool whole_vectors; /* loops end with a whole vector: emit_row.c, Note [Whole vectors] */
+    unsigned helpers;   /* bit n: it calls functions of that ip_helpers */
+    bool looks_up;      /* work-items read a table at places of their own */
     /* rows: what its last stage, which reads kept rows, prefetches while it computes: emit_stream.c, Note [Rows ahead]
      * */
     ip_row_ahead ahead[IP_MOST_AHEAD];

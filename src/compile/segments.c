@@ -36,23 +36,23 @@ bool ip_fits_windows(const ip_site *site, const ip_placed *p, ip_segment *segmen
 
 bool ip_fits_flat(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
-    (void)p;
-    return ip_is_flat(site, segment->within);
+    if (!ip_is_flat(site, segment->within)) return false;
+    segment->elements = ip_elements_of(site, segment->within, p->stage->dtype, NULL, false);
+    return true;
 }
 
 bool ip_fits_pixels(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
-    (void)p;
-    if (ip_gathers_words(site, segment->within) && !ip_only_gathers(site->ir, segment->within))
-        segment->calls |= 1u << IP_IDIOM_GATHER;
+    segment->elements = ip_elements_of(site, segment->within, p->stage->dtype, NULL, false);
+    if (segment->elements.gathers_words) segment->calls |= 1u << IP_IDIOM_GATHER;
     return true;
 }
 
 static const struct loop_kind {
-    const char *says;
+    const char *name, *says;
     ip_fits *fits;
 } loop_kinds[IP_N_LOOPS] = {
-#define LOOP(KIND, SAYS, FITS, EMIT) [IP_LOOP_##KIND] = { SAYS, FITS },
+#define LOOP(KIND, SAYS, FITS, EMIT) [IP_LOOP_##KIND] = { #KIND, SAYS, FITS },
 #include "compile/loops.def"
 #undef LOOP
 };
@@ -95,6 +95,7 @@ static void choose_leaf(const ip_site *site, const ip_placed *p, ip_segment *seg
             ip_within_columns(site->ir, segment->body, p->beside_left, p->stage->dims[2] - 1 - p->beside_right);
     }
     segment->match = choose_idiom(&within, p->stage, segment->within);
+    within.has_uniforms = segment->match; /* which was given it */
     choose_loop(&within, p, segment);
 }
 
@@ -193,11 +194,51 @@ static void choose_rows(const ip_site *kernel, ip_placed *p)
     if (!is_plain || p->beside_left + p->beside_right > 0 || kernel->options->checks) p->together = 0;
 }
 
+/* ---- IMGPAR_DUMP=plan ------------------------------------------------------------------------------------ */
+
+static void print_elements(const char *what, const ip_elements *of, ip_str *log)
+{
+    ip_str_printf(log, ", %s %s of %d", what, of->is_flat ? "flat" : "pixels", of->width);
+    if (of->channel_lanes > 1) ip_str_printf(log, ", channels of %d", of->channel_lanes);
+    if (of->grouped) ip_str_printf(log, ", %d pixels for each of them", of->grouped);
+    if (of->is_gather) ip_str_append(log, ", one by one");
+    if (of->gathers_words) ip_str_append(log, ", words");
+    if (of->has_gaps) ip_str_append(log, ", gaps");
+    if (of->has_angles) ip_str_append(log, ", angles");
+}
+
+static void print_segment(const ip_segment *segment, ip_str *log)
+{
+    if (!segment) return;
+    for (int k = 0; segment->cut && k < 2; k++)
+        print_segment(segment->parts[k], log);
+    if (segment->cut) return;
+    ip_str_printf(log, "    columns by %s", loop_kinds[segment->loop].name);
+    if (segment->match) ip_str_printf(log, " behind %s", segment->match->idiom->helper);
+    if (segment->elements.width > 0) print_elements("made", &segment->elements, log);
+    if (segment->skip.condition) print_elements("skipped", &segment->skip.elements, log);
+    if (segment->places && segment->places->are_words) print_elements("inside", &segment->places->elements, log);
+    ip_str_putc(log, '\n');
+}
+
+void ip_segments_print(const ip_plan *plan, ip_str *log)
+{
+    for (int k = 0; k < plan->n_kernels; k++)
+        for (int p = 0; p < plan->kernels[k].n_placed; p++)
+            for (int state = 0; state < IP_N_MASK_STATES; state++) {
+                const ip_placed *placed = &plan->kernels[k].placed[p];
+                if (!placed->row_of[state]) continue;
+                ip_str_printf(log, "  kernel %d, rows of stage %d\n", k + 1, placed->stage->id);
+                print_segment(placed->row_of[state], log);
+            }
+}
+
 imgpar_status ip_pass_segments(ip_plan *plan, const ip_compile_options *options, ip_error *err)
 {
     for (int i = 0; i < plan->n_kernels; i++) {
         ip_kernel *k = &plan->kernels[i];
         const ip_site site = { .ir = plan->ir, .kernel = k, .options = options };
+        k->whole_vectors = ip_makes_whole_vectors(plan->ir, k);
         if (!ip_kernel_walks_rows(k)) continue;
         ip_choose_blocks(&site, k);
         ip_lay_out_scratch(plan->ir, k);

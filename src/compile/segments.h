@@ -2,8 +2,8 @@
 /*
  * How the rows of a stage are made, decided before text is printed: a row is one segment, or split into segments at
  * columns that arguments tell (pieces.c), each with its body, the loop that makes it and, before that, the idiom that
- * makes what it can. Kinds of loops are rows of loops.def. segments.c chooses, emit_row.c prints; what both must know
- * of a body is asked here.
+ * makes what it can. Kinds of loops are rows of loops.def. segments.c and elements.c choose, emit_row.c prints; what
+ * both must know of a body is asked here.
  */
 #ifndef IP_COMPILE_SEGMENTS_H
 #define IP_COMPILE_SEGMENTS_H
@@ -19,6 +19,7 @@ typedef struct ip_site {
     const int64_t *domain; /* of the stage */
     int channels;          /* the same */
     bool is_within;        /* columns beside the element's own are inside: place_copies.c, Note [Reading in place] */
+    bool has_uniforms;     /* what is the same for all of a row has been computed before */
 } ip_site;
 
 /* Whether functions of the shaders that know processors' instructions may make parts of rows. What they leave the loop
@@ -40,19 +41,6 @@ int ip_lanes_of_ends(const ip_expr *body, int64_t channels, int vector_bytes);
 /* body in channel c, where channels are written out; else body itself. */
 ip_expr *ip_of_channel(const ip_site *site, ip_expr *body, int c);
 
-/* The lanes of a vector that is a pixel; the windows, at most, of a body that is made of lanes. */
-enum { IP_LANES = 4, IP_PAIRED = 4 /* pixels: two pairs */, IP_LANE_WINDOWS = 2 };
-
-/* Whether a kind of loop (loops.def) can make segment->within of a stage; notes in the segment what the loop needs to
- * know of it. */
-typedef bool ip_fits(const ip_site *site, const ip_placed *placed, ip_segment *segment);
-#define LOOP(KIND, SAYS, FITS, EMIT) ip_fits FITS;
-#include "compile/loops.def"
-#undef LOOP
-/* What --explain says of a kind; NULL: nothing. */
-const char *ip_loop_says(ip_row_loop loop);
-/* The condition by which blocks of elements are skipped, if there is one that pays; else none. */
-ip_skip ip_find_skip(const ip_site *site, ip_expr *body);
 /* Of pixels at computed places (emit_places.c, Note [Pixels at computed places]). */
 enum { IP_MOST_SHARED = 24 };
 typedef struct ip_places {
@@ -62,10 +50,38 @@ typedef struct ip_places {
     bool are_words; /* pixels are made of words that are gathered, not of lanes */
     ip_expr *part;  /* of inner, as of a segment that is made of lanes */
     bool in_pairs;
+    ip_elements elements; /* of words: how inner is made */
     /* what is read around places, each a row and a column, and will be farther down: Note [Places prefetched] */
     const ip_expr *prefetched[IP_MOST_SHARED];
     int n_prefetched;
 } ip_places;
+
+/* Bytes that x has in a lane of a loop's vectors; 0: it is no value, or a truth value, which has those of others. */
+int ip_lane_bytes(const ip_expr *x);
+/* How a loop that needs nothing of a body makes its elements, which are kept as `stored`. places, unless NULL, has what
+ * is computed before; words_are_inside: no word that is gathered ends behind its row. */
+ip_elements ip_elements_of(const ip_site *site, ip_expr *body, imgpar_dtype stored, const ip_places *places,
+                           bool words_are_inside);
+/* Whether x is a function of an angle that has a form for near ones. */
+bool ip_is_of_angle(const ip_compile_options *options, const ip_expr *x);
+/* Whether loops of a kernel end with a whole vector. */
+bool ip_makes_whole_vectors(ip_ir *ir, const ip_kernel *kernel);
+
+/* The lanes of a vector that is a pixel; the windows, at most, of a body that is made of lanes. */
+enum { IP_LANES = 4, IP_PAIRED = 4 /* pixels: two pairs */, IP_LANE_WINDOWS = 2 };
+
+/* Whether a kind of loop (loops.def) can make segment->within of a stage; notes in the segment what the loop needs to
+ * know of it. */
+typedef bool ip_fits(const ip_site *site, const ip_placed *placed, ip_segment *segment);
+#define LOOP(KIND, SAYS, FITS, EMIT) ip_fits FITS;
+#include "compile/loops.def"
+#undef LOOP
+/* The segments of all rows, for IMGPAR_DUMP. */
+void ip_segments_print(const ip_plan *plan, ip_str *log);
+/* What --explain says of a kind; NULL: nothing. */
+const char *ip_loop_says(ip_row_loop loop);
+/* The condition by which blocks of elements are skipped, if there is one that pays; else none. */
+ip_skip ip_find_skip(const ip_site *site, ip_expr *body);
 /* Whether it is a load at a computed place. What a number is added to, or x itself. */
 bool ip_reads_far(ip_ir *ir, const ip_expr *x);
 ip_expr *ip_without_number(ip_expr *x);
@@ -83,6 +99,9 @@ bool ip_is_gathered(const ip_site *site, ip_expr *body, const ip_expr *load);
 bool ip_only_gathers(ip_ir *ir, ip_expr *body);
 /* Whether helpers.cl has a function that takes several pixels at once, `by` elements apart. */
 bool ip_takes_several(int channels, imgpar_dtype dtype, int by);
+/* The same of a load that is such a part for every element: all of its word is there, be it that a border tells what is
+ * not, that every word is known to be inside, or that ranges say so. */
+bool ip_is_gathered_there(const ip_site *site, ip_expr *body, const ip_expr *load, bool words_are_inside);
 /* The columns beside each other that are read together with a load: its own and by `lo`..`hi` from another; and their
  * bytes. */
 typedef struct ip_beside {

@@ -22,7 +22,7 @@ static void consider(finding *f, ip_expr *condition, bool holds)
     if (saved <= f->most_saved || saved < LEAST_SAVED || saved < TIMES_CONDITION * size || saved < TIMES_LEFT * n_left)
         return;
     f->most_saved = saved;
-    f->found = (ip_skip){ condition, left, holds };
+    f->found = (ip_skip){ .condition = condition, .left = left, .holds = holds };
 }
 
 /* Conditions are what is joined by "and" and what chooses, down to where neither stands. */
@@ -48,7 +48,9 @@ ip_skip ip_find_skip(const ip_site *site, ip_expr *body)
 
 bool ip_fits_skip(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
-    (void)p;
     segment->skip = ip_find_skip(site, segment->within);
-    return segment->skip.condition;
+    if (!segment->skip.condition) return false;
+    segment->skip.elements = ip_elements_of(site, segment->skip.left, p->stage->dtype, NULL, false);
+    segment->elements = ip_elements_of(site, segment->within, p->stage->dtype, NULL, false);
+    return true;
 }

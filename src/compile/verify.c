@@ -114,6 +114,42 @@ static void check_placed(checker *c)
 
 /* ---- segments --------------------------------------------------------------------------------------------- */
 
+/* How a loop makes elements of a body: lanes are as many as channels let them be, and what one channel asks of another
+ * is made pixel by pixel. */
+static void check_elements(checker *c, const ip_placed *p, ip_expr *body, const ip_elements *of)
+{
+    const int channels = (int)p->stage->dims[3];
+    const ip_site site = { .ir = c->plan->ir,
+                           .kernel = c->kernel,
+                           .domain = p->stage->dims,
+                           .channels = channels,
+                           .is_within = p->beside_left + p->beside_right > 0 };
+    if (of->width < 1 || of->channel_lanes < 1) complain(c, p->stage, "a loop has no lanes");
+    if (of->is_flat && !ip_is_flat(&site, body)) complain(c, p->stage, "is flat, but has pixels");
+    if (of->is_flat && (of->gathers_words || of->has_gaps || of->grouped)) complain(c, p->stage, "flat pixels");
+    if (!of->is_flat && of->width > 1 && !of->is_vector) complain(c, p->stage, "has lanes, but no vectors");
+    if (of->is_vector && of->is_gather) complain(c, p->stage, "gathers element by element in vectors");
+    if (of->gathers_words && !of->is_vector) complain(c, p->stage, "gathers words without vectors");
+    if (of->channel_lanes > 1 && (channels <= IP_WRITTEN_CHANNELS || channels % of->channel_lanes))
+        complain(c, p->stage, "its channels do not fill lanes");
+    if (of->grouped && of->channel_lanes == 1) complain(c, p->stage, "groups channels that are no lanes");
+}
+
+/* The bodies that loops which need nothing of them make. */
+static void check_all_elements(checker *c, const ip_placed *p, const ip_segment *segment)
+{
+    const bool is_plain = segment->loop == IP_LOOP_FLAT || segment->loop == IP_LOOP_PIXELS;
+    if (is_plain || segment->loop == IP_LOOP_SKIPS || segment->loop == IP_LOOP_PLACES)
+        check_elements(c, p, segment->within, &segment->elements);
+    if (is_plain && segment->elements.is_flat != (segment->loop == IP_LOOP_FLAT))
+        complain(c, p->stage, "its loop is of another kind");
+    if (segment->loop == IP_LOOP_LOOKUPS && segment->part) check_elements(c, p, segment->part, &segment->elements);
+    if (segment->loop == IP_LOOP_SKIPS && segment->skip.left)
+        check_elements(c, p, segment->skip.left, &segment->skip.elements);
+    if (segment->loop == IP_LOOP_PLACES && segment->places && segment->places->are_words)
+        check_elements(c, p, segment->places->inner, &segment->places->elements);
+}
+
 static void check_segment(checker *c, const ip_placed *p, const ip_segment *segment)
 {
     if (!segment) {
@@ -134,6 +170,8 @@ static void check_segment(checker *c, const ip_placed *p, const ip_segment *segm
     if ((segment->loop == IP_LOOP_STRIDED || segment->loop == IP_LOOP_REPEATS) && segment->times < 2)
         complain(c, p->stage, "moves no pixels");
     if (segment->loop == IP_LOOP_LANES && !segment->part) complain(c, p->stage, "has no lanes");
+    if (segment->loop == IP_LOOP_LOOKUPS && !segment->part) complain(c, p->stage, "has no index");
+    if (segment->within) check_all_elements(c, p, segment);
     if (segment->match && segment->match->stage != p->stage) complain(c, p->stage, "has another stage's idiom");
 }
 
