@@ -12,11 +12,11 @@
  *                  each row around it, after
  *     hc_clear
  *
- * An edge votes for the places at the radii P[3] to P[3] + P[4] - 1 along its gradient, up to HC_RADII_AT_ONCE of them
- * a launch, and, on the other side, for those at the negative of each offset. P: [1] height, [2] width, [3] radius, [4]
- * radii, [5] hc_votes: rows a band; hc_blocks: blocks side by side; hc_peaks, hc_squares: side of a square; hc_clear:
- * counts; hc_radii: centres; [6] hc_votes: 1: counts become 0 first; hc_peaks, hc_squares: the least votes of a peak;
- * hc_radii: rows around a centre; [7] hc_peaks, hc_squares: how far away a peak looks.
+ * An edge votes for the places at the radii P_RADIUS to P_RADIUS + P_RADII - 1 along its gradient, up to
+ * HC_RADII_AT_ONCE of them a launch, and, on the other side, for those at the negative of each offset. What kernels
+ * have of their own: hc_votes P_ROWS of a band and P_CLEARS, 1: counts become 0 first; hc_blocks P_ACROSS, blocks side
+ * by side; hc_peaks and hc_squares P_SIDE of a square, P_LEAST votes of a peak and P_APART, how far away it looks;
+ * hc_clear P_COUNTS; hc_radii P_CENTRES and P_ROWS_AROUND each.
  */
 #if IP_CPU
 #define HC_RESTRICT restrict
@@ -28,7 +28,7 @@
 
 /* HC_STEP: pixels of a mask that are looked at together; HC_COLUMNS: of votes. HC_ROUNDS: 1.5 * 2^23, to which adding
  * rounds to the nearest whole number, which then stands in the low bits of HC_BITS. */
-enum { HC_RADII_AT_ONCE = 64, HC_STEP = 64, HC_COLUMNS = 1024, HC_BITS = 0x4b400000 };
+enum { HC_STEP = 64, HC_COLUMNS = 1024, HC_BITS = 0x4b400000 };
 #define HC_ROUNDS 12582912.0f
 
 static inline int hc_item(__global const int *P)
@@ -170,10 +170,11 @@ HC_APART void hc_band(__global const uchar *restrict mask, __global const HC_T *
 __kernel void hc_votes(__global const uchar *restrict mask, __global const HC_T *restrict u,
                        __global const HC_T *restrict w, __global uint *restrict votes, __global const int *restrict P)
 {
-    const int height = P[1], width = P[2], y0 = (get_global_id(2) + P[0]) * P[5], y1 = min(height - y0, P[5]) + y0;
-    for (long j = (long)y0 * width; P[6] && j < (long)y1 * width; j++)
+    const int height = P_HEIGHT, width = P_WIDTH, y0 = (get_global_id(2) + P[0]) * P_ROWS;
+    const int y1 = min(height - y0, P_ROWS) + y0;
+    for (long j = (long)y0 * width; P_CLEARS && j < (long)y1 * width; j++)
         votes[j] = 0;
-    hc_band(mask, u, w, votes, height, width, P[3], P[4], y0, y1);
+    hc_band(mask, u, w, votes, height, width, P_RADIUS, P_RADII, y0, y1);
 }
 
 /* The most votes in each of n columns. */
@@ -189,7 +190,7 @@ static inline void hc_columns(__global const uint *restrict votes, int rows, lon
 __kernel void hc_peaks(__global const uint *restrict votes, __global long *restrict ranks,
                        __global const int *restrict P)
 {
-    const int height = P[1], width = P[2], side = P[5], row = get_global_id(2) + P[0], y0 = row * side;
+    const int height = P_HEIGHT, width = P_WIDTH, side = P_SIDE, row = get_global_id(2) + P[0], y0 = row * side;
     const int columns = HC_COLUMNS / side * side, squares = width / side + (width % side != 0);
     __global long *own = ranks + (long)row * squares;
     uint most[HC_COLUMNS];
@@ -200,15 +201,14 @@ __kernel void hc_peaks(__global const uint *restrict votes, __global long *restr
             uint m = 0;
             for (int k = x; k < n && k - x < side; k++)
                 m = max(m, most[k]);
-            *own++ = m < (uint)P[6] ? -1 : hc_peak(votes, height, width, y0, x0 + x, side, m, P[7]);
+            *own++ = m < (uint)P_LEAST ? -1 : hc_peak(votes, height, width, y0, x0 + x, side, m, P_APART);
         }
     }
 }
 
 #else
 
-/* A block's pixels; a group's work-items. */
-enum { HC_ROWS = 16, HC_WIDE = 64, HC_GROUP = 64 };
+/* HC_ROWS x HC_WIDE: a block's pixels. HC_GROUP: a group's work-items. */
 
 static inline void hc_count(__global uint *votes, int height, int width, int y, int x)
 {
@@ -218,8 +218,8 @@ static inline void hc_count(__global uint *votes, int height, int width, int y, 
 __kernel void hc_blocks(__global const uchar *restrict mask, __global const HC_T *restrict u,
                         __global const HC_T *restrict w, __global uint *votes, __global const int *restrict P)
 {
-    const int block = get_group_id(2) + P[0], lane = get_local_id(0), height = P[1], width = P[2];
-    const int y0 = block / P[5] * HC_ROWS, x0 = block % P[5] * HC_WIDE;
+    const int block = get_group_id(2) + P[0], lane = get_local_id(0), height = P_HEIGHT, width = P_WIDTH;
+    const int y0 = block / P_ACROSS * HC_ROWS, x0 = block % P_ACROSS * HC_WIDE;
     __local ushort points[HC_ROWS * HC_WIDE];
     __local int n;
     if (lane == 0) n = 0;
@@ -229,10 +229,10 @@ __kernel void hc_blocks(__global const uchar *restrict mask, __global const HC_T
         if (y < height && x < width && mask[(long)y * width + x] != 0) points[atomic_inc(&n)] = k;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = 0; i < n && lane < P[4]; i++) {
+    for (int i = 0; i < n && lane < P_RADII; i++) {
         const int y = y0 + points[i] / HC_WIDE, x = x0 + points[i] % HC_WIDE;
         const long from = (long)y * width + x;
-        const float r = P[3] + lane;
+        const float r = P_RADIUS + lane;
         float dx, dy;
         if (hc_direction(u[from], w[from], &dx, &dy)) {
             const int right = (int)rint(r * dx), down = (int)rint(r * dy);
@@ -245,14 +245,14 @@ __kernel void hc_blocks(__global const uchar *restrict mask, __global const HC_T
 __kernel void hc_squares(__global const uint *restrict votes, __global long *restrict ranks,
                          __global const int *restrict P)
 {
-    const int height = P[1], width = P[2], side = P[5], squares = width / side + (width % side != 0);
+    const int height = P_HEIGHT, width = P_WIDTH, side = P_SIDE, squares = width / side + (width % side != 0);
     const int item = hc_item(P), y0 = item / squares * side, x0 = item % squares * side;
     uint m = 0;
     if (y0 >= height) return;
     for (int y = y0; y < height && y - y0 < side; y++)
         for (int x = x0; x < width && x - x0 < side; x++)
             m = max(m, votes[(long)y * width + x]);
-    ranks[item] = m < (uint)P[6] ? -1 : hc_peak(votes, height, width, y0, x0, side, m, P[7]);
+    ranks[item] = m < (uint)P_LEAST ? -1 : hc_peak(votes, height, width, y0, x0, side, m, P_APART);
 }
 #endif
 #endif
@@ -264,7 +264,7 @@ __kernel void hc_squares(__global const uint *restrict votes, __global long *res
 __kernel void hc_radii(__global const uchar *restrict mask, __global const int *restrict places,
                        __global uint *restrict counts, __global const int *restrict P)
 {
-    const int height = P[1], width = P[2], least = P[3], n = P[4], centre = get_global_id(2) + P[0];
+    const int height = P_HEIGHT, width = P_WIDTH, least = P_RADIUS, n = P_RADII, centre = get_global_id(2) + P[0];
     const int reach = least + n - 1, place = places[centre];
     __global uint *own = counts + (long)centre * n;
     int xs[HC_STEP];
@@ -287,18 +287,20 @@ __kernel void hc_radii(__global const uchar *restrict mask, __global const int *
 __kernel void hc_clear(__global uint *restrict counts, __global const int *restrict P)
 {
     const long item = (long)(get_global_id(2) + P[0]) * get_global_size(0) + get_global_id(0);
-    if (item < P[5]) counts[item] = 0;
+    if (item < P_COUNTS) counts[item] = 0;
 }
 
 #ifdef HC_RADII
 __kernel void hc_radii(__global const uchar *restrict mask, __global const int *restrict places, __global uint *counts,
                        __global const int *restrict P)
 {
-    const int height = P[1], width = P[2], least = P[3], n = P[4], reach = least + n - 1, item = hc_item(P);
-    const int centre = item / P[6];
-    if (centre >= P[5] || places[centre] < 0 || places[centre] / width >= height) return;
+    const int height = P_HEIGHT, width = P_WIDTH, least = P_RADIUS, n = P_RADII, reach = least + n - 1;
+    const int item = hc_item(P);
+    const int centre = item / P_ROWS_AROUND;
+    if (centre >= P_CENTRES || places[centre] < 0 || places[centre] / width >= height) return;
     const int cy = places[centre] / width, cx = places[centre] - cy * width;
-    const int y = max(cy - reach, 0) + (item - centre * P[6]), x1 = width - cx > reach ? cx + reach : width - 1;
+    const int y = max(cy - reach, 0) + (item - centre * P_ROWS_AROUND);
+    const int x1 = width - cx > reach ? cx + reach : width - 1;
     if (y >= height || y - reach > cy) return;
     for (int x = max(cx - reach, 0); x <= x1; x++) {
         const int dx = x - cx, dy = y - cy;

@@ -11,8 +11,8 @@
  * What stands before this text: DS_G, of distances within columns, of which the largest is DS_NONE, none; DS_T and
  * DS_U, of squares, of which DS_FAR is none; DS_WANTED: 0 distances, 1 squares, 2 places of zeros; DS_R, of these.
  *
- * P: [1] depth, [2] height, [3] width, [4] panels of columns, [5] columns a panel, [6] work-items there is work for,
- * [7] rows or lines a work-item, [8] elements of a work-item's lines.
+ * Of what its kernels take: P_PANELS of columns, P_PANEL columns each; P_ITEMS, work-items there is work for; P_EACH,
+ * rows or lines a work-item; P_LINE, elements of a work-item's lines.
  */
 static inline int ds_item(__global const int *P)
 {
@@ -22,8 +22,8 @@ static inline int ds_item(__global const int *P)
 __kernel void ds_columns(__global const uchar *restrict mask, __global DS_G *restrict away,
                          __global const int *restrict P)
 {
-    const int item = ds_item(P), height = P[2], width = P[3], panels = P[4], panel = P[5];
-    if (item >= P[6]) return;
+    const int item = ds_item(P), height = P_HEIGHT, width = P_WIDTH, panels = P_PANELS, panel = P_PANEL;
+    if (item >= P_ITEMS) return;
     const int x0 = item % panels * panel, n = min(panel, width - x0);
     const long first = (long)(item / panels) * height * width + x0;
     const DS_G one = 1;
@@ -106,12 +106,12 @@ __kernel void ds_rows(__global const uchar *restrict mask, __global const DS_G *
                       __global DS_T *restrict lines, __global DS_T *restrict squares, __global int *restrict places,
                       __global DS_R *restrict result, __global const int *restrict P)
 {
-    const int item = ds_item(P), depth = P[1], height = P[2], width = P[3];
-    const int to = min((item + 1) * P[7], depth * height);
-    if (item >= P[6]) return;
-    __global DS_T *restrict h = lines + (long)item * P[8] * 4, *restrict own = h + P[8];
-    __global int *restrict at = (__global int *)(own + P[8]), *restrict start = at + P[8];
-    for (int row = item * P[7]; row < to; row++) {
+    const int item = ds_item(P), depth = P_DEPTH, height = P_HEIGHT, width = P_WIDTH;
+    const int to = min((item + 1) * P_EACH, depth * height);
+    if (item >= P_ITEMS) return;
+    __global DS_T *restrict h = lines + (long)item * P_LINE * 4, *restrict own = h + P_LINE;
+    __global int *restrict at = (__global int *)(own + P_LINE), *restrict start = at + P_LINE;
+    for (int row = item * P_EACH; row < to; row++) {
         __global const DS_G *restrict g = away + (long)row * width;
         __global DS_T *restrict d = depth > 1 ? squares + (long)row * width : own;
         for (int x = 0; x < width;) {
@@ -152,11 +152,11 @@ __kernel void ds_rows(__global const uchar *restrict mask, __global const DS_G *
 __kernel void ds_planes(__global const DS_T *restrict squares, __global const int *restrict places,
                         __global DS_T *restrict lines, __global DS_R *restrict result, __global const int *restrict P)
 {
-    const int item = ds_item(P), depth = P[1], plane = P[2] * P[3], to = min((item + 1) * P[7], plane);
-    if (item >= P[6]) return;
-    __global DS_T *restrict h = lines + (long)item * P[8] * 4;
-    __global int *restrict at = (__global int *)(h + 2 * P[8]), *restrict start = at + P[8];
-    for (int line = item * P[7]; line < to; line++) {
+    const int item = ds_item(P), depth = P_DEPTH, plane = P_HEIGHT * P_WIDTH, to = min((item + 1) * P_EACH, plane);
+    if (item >= P_ITEMS) return;
+    __global DS_T *restrict h = lines + (long)item * P_LINE * 4;
+    __global int *restrict at = (__global int *)(h + 2 * P_LINE), *restrict start = at + P_LINE;
+    for (int line = item * P_EACH; line < to; line++) {
         for (int z = 0; z < depth; z++)
             h[z] = squares[(long)z * plane + line];
         const int n = ds_envelope(h, 0, depth, at, start);

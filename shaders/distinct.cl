@@ -16,9 +16,9 @@
  * as large, and each level has memory of its own. Others share one table, whose slots hold where an element stands;
  * keys are compared through it, so that 32 bits are exchanged at a time whatever the keys have.
  *
- * P: [1] n, [2] work-items there is work for, [3] elements of a work-item, or the distance between its elements, [4]
- * the first of its elements that are counted now, [5] behind the last one, [6] slots of a work-item's memory, [7] bits
- * of the first level, [8] bits of the last one, [9] most, [10] elements of the sample, [11] tables.
+ * Of what its kernels take: P_ITEMS, work-items there is work for; P_EACH, elements of a work-item, those counted now
+ * from P_FROM to below P_TO; P_APART, between elements of the sample, of which there are P_SAMPLE; P_ROOM, slots of a
+ * work-item's memory; P_BITS, P_LAST_BITS, of the first and the last level; P_TABLES, how many.
  */
 #if S_BITS == 64
 #define HS_KEY ulong
@@ -142,10 +142,10 @@ static inline hs_table hs_table_of(__global hs_slot *slots, __global int *firsts
                                    __global const int *P)
 {
     hs_table t;
-    t.memory = slots + (long)item * P[6];
-    t.firsts_memory = firsts + (long)item * P[6];
-    t.last_bits = P[8];
-    hs_level(&t, info[HS_TABLES + 2 * item], P[7]);
+    t.memory = slots + (long)item * P_ROOM;
+    t.firsts_memory = firsts + (long)item * P_ROOM;
+    t.last_bits = P_LAST_BITS;
+    hs_level(&t, info[HS_TABLES + 2 * item], P_BITS);
     t.used = info[HS_TABLES + 2 * item + 1];
     return t;
 }
@@ -159,9 +159,9 @@ static inline void hs_keep(__global int *info, int item, hs_table t)
 __kernel void hs_clear(__global hs_slot *slots, __global int *info, __global const int *P)
 {
     const int item = hs_item(P);
-    if (item >= P[2]) return;
-    hs_empty(slots + (long)item * P[6], 1L << P[7]);
-    info[HS_TABLES + 2 * item] = P[7];
+    if (item >= P_ITEMS) return;
+    hs_empty(slots + (long)item * P_ROOM, 1L << P_BITS);
+    info[HS_TABLES + 2 * item] = P_BITS;
     info[HS_TABLES + 2 * item + 1] = 0;
     if (item == 0) info[HS_GIVEN_UP] = 0;
 }
@@ -169,19 +169,19 @@ __kernel void hs_clear(__global hs_slot *slots, __global int *info, __global con
 /* In the memory of table 0, whose first level is emptied again; others are emptied when the table grows. */
 IP_APART bool hs_spread(__global const S_T *a, hs_table *t, __global const int *P)
 {
-    for (int k = 0; k < P[10]; k++)
-        if (!hs_add(t, key_of(a[(long)k * P[3]], false), 1, 0, P[7])) return false;
-    return !hs_too_many(P[10], t->used, P[9]);
+    for (int k = 0; k < P_SAMPLE; k++)
+        if (!hs_add(t, key_of(a[(long)k * P_APART], false), 1, 0, P_BITS)) return false;
+    return !hs_too_many(P_SAMPLE, t->used, P_MOST);
 }
 
 __kernel void hs_sample(__global const S_T *a, __global hs_slot *slots, __global int *firsts, __global int *info,
                         __global const int *P)
 {
     const int item = hs_item(P);
-    if (item >= P[2]) return;
+    if (item >= P_ITEMS) return;
     hs_table t = hs_table_of(slots, firsts, info, 0, P);
     if (!hs_spread(a, &t, P)) info[HS_GIVEN_UP] = 1;
-    hs_empty(slots, 1L << P[7]);
+    hs_empty(slots, 1L << P_BITS);
 }
 
 IP_APART bool hs_run(__global const S_T *a, hs_table *t, int from, int to, int first_bits)
@@ -195,11 +195,11 @@ __kernel void hs_count(__global const S_T *a, __global hs_slot *slots, __global 
                        __global const int *P)
 {
     const int item = hs_item(P);
-    if (item >= P[2] || info[HS_GIVEN_UP]) return;
-    const long begin = (long)item * P[3];
-    const int from = min(begin + P[4], (long)P[1]), to = min(begin + min(P[5], P[3]), (long)P[1]);
+    if (item >= P_ITEMS || info[HS_GIVEN_UP]) return;
+    const long begin = (long)item * P_EACH;
+    const int from = min(begin + P_FROM, (long)P_N), to = min(begin + min(P_TO, P_EACH), (long)P_N);
     hs_table t = hs_table_of(slots, firsts, info, item, P);
-    if (!hs_run(a, &t, from, to, P[7])) info[HS_GIVEN_UP] = 1;
+    if (!hs_run(a, &t, from, to, P_BITS)) info[HS_GIVEN_UP] = 1;
     hs_keep(info, item, t);
 }
 
@@ -232,17 +232,17 @@ __kernel void hs_collect(__global hs_slot *slots, __global int *firsts, __global
                          __global const int *P)
 {
     const int item = hs_item(P);
-    if (item >= P[2]) return;
+    if (item >= P_ITEMS) return;
     hs_table t = hs_table_of(slots, firsts, info, 0, P);
     bool fits = !info[HS_GIVEN_UP];
-    for (int k = 1; fits && k < P[11]; k++) {
+    for (int k = 1; fits && k < P_TABLES; k++) {
         const hs_table other = hs_table_of(slots, firsts, info, k, P);
-        fits = hs_join(&t, &other, P[7]);
+        fits = hs_join(&t, &other, P_BITS);
     }
     if (fits)
-        hs_write(&t, R, P[9]);
+        hs_write(&t, R, P_MOST);
     else
-        for (int k = 0; k <= 2 * P[9]; k++)
+        for (int k = 0; k <= 2 * P_MOST; k++)
             R[k] = k == 0 ? INT_MAX : 0;
 }
 
@@ -252,11 +252,11 @@ __kernel void hs_clear(__global int *slots, __global int *counts, __global int *
                        __global const int *P)
 {
     const int item = hs_item(P);
-    if (item >= P[2]) return;
+    if (item >= P_ITEMS) return;
     slots[item] = counts[item] = 0; /* as many as R has, but for one */
     R[item] = 0;
     if (item > 0) return;
-    R[P[2]] = 0;
+    R[P_ITEMS] = 0;
     info[HS_GIVEN_UP] = info[HS_FOUND] = info[HS_TABLES] = 0;
 }
 
@@ -278,24 +278,24 @@ static inline int hs_slot_of(__global const S_T *a, int k, __global int *slots, 
 __kernel void hs_sample(__global const S_T *a, __global int *slots, __global int *info, __global const int *P)
 {
     const int item = hs_item(P);
-    if (item >= P[2]) return;
-    if (hs_slot_of(a, item * P[3], slots, info, P[8], P[9]) < 0) info[HS_GIVEN_UP] = 1;
+    if (item >= P_ITEMS) return;
+    if (hs_slot_of(a, item * P_APART, slots, info, P_LAST_BITS, P_MOST) < 0) info[HS_GIVEN_UP] = 1;
 }
 
 __kernel void hs_judge(__global int *info, __global const int *P)
 {
-    if (hs_item(P) >= P[2]) return;
-    if (hs_too_many(P[10], info[HS_FOUND], P[9])) info[HS_GIVEN_UP] = 1;
+    if (hs_item(P) >= P_ITEMS) return;
+    if (hs_too_many(P_SAMPLE, info[HS_FOUND], P_MOST)) info[HS_GIVEN_UP] = 1;
 }
 
 __kernel void hs_count(__global const S_T *a, __global int *slots, __global int *counts, __global int *info,
                        __global const int *P)
 {
     const int item = hs_item(P);
-    if (item >= P[2]) return;
+    if (item >= P_ITEMS) return;
     int last = -1, count = 0; /* equal elements one after the other are added at once */
-    for (long k = item; k < P[1] && !*(volatile __global int *)&info[HS_GIVEN_UP]; k += P[2]) {
-        const int at = hs_slot_of(a, (int)k, slots, info, P[8], P[9]);
+    for (long k = item; k < P_N && !*(volatile __global int *)&info[HS_GIVEN_UP]; k += P_ITEMS) {
+        const int at = hs_slot_of(a, (int)k, slots, info, P_LAST_BITS, P_MOST);
         if (at < 0) info[HS_GIVEN_UP] = 1;
         if (at != last) {
             if (count) atomic_add((volatile __global int *)&counts[last], count);
@@ -311,12 +311,12 @@ __kernel void hs_collect(__global const int *slots, __global const int *counts, 
                          __global const int *P)
 {
     const int item = hs_item(P);
-    if (item >= P[2]) return;
+    if (item >= P_ITEMS) return;
     if (item == 0) R[0] = info[HS_GIVEN_UP] ? INT_MAX : info[HS_FOUND];
     if (info[HS_GIVEN_UP] || !slots[item]) return;
     const int to = atomic_inc((volatile __global int *)&info[HS_TABLES]);
     R[1 + to] = slots[item] - 1;
-    R[1 + P[9] + to] = counts[item];
+    R[1 + P_MOST + to] = counts[item];
 }
 
 #endif

@@ -11,13 +11,14 @@
  * rows and n2 columns, whose columns are transformed and multiplied by roots exp(-2 pi i row column / (n1 n2)), then
  * the rows; the result stands in it column by column.
  *
- * Line number L has the parts high = L / P[5] and low = L % P[5]. Its elements, complex numbers, are read at high P[6]
- * + low + k P[7] and written at (high / P[8]) P[9] + (high % P[8]) P[10] + low + k P[11]. P also: [1] lines, [2] n, [3]
- * work-items there is work for, [4] batches of lines a work-item, [12] real and imaginary parts are exchanged, 1 before
- * the passes, 2 after them, 3 both: so the inverse is computed; [13] the bits of the factor of the result, [14]
- * radices, three bits each, [15] where n's roots start, [16] 1: multiply by the roots between passes, [17] low counts
- * the columns by so many, [18] where those roots start, [19] the elements before the first in the source, [20] batches
- * before this launch, [21] of doubles the second half of the bits of [13].
+ * Line number L has the parts high = L / P_LOW and low = L % P_LOW. Its elements, complex numbers, are read at high
+ * P_READ_HIGH + low + k P_READ_STEP and written at (high / P_MIDDLE) P_WRITE_HIGH + (high % P_MIDDLE) P_WRITE_MIDDLE +
+ * low + k P_WRITE_STEP. The rest: P_ITEMS, work-items there is work for; P_BATCHES of lines a work-item; P_SWAPS, 1:
+ * real and imaginary parts are exchanged before the passes, 2: after them, 3: both, so the inverse is computed;
+ * P_FACTOR, the bits of what the result is multiplied by, of doubles the second half in P_FACTOR_HIGH; P_RADICES, three
+ * bits each; P_ROOTS, where n's roots start; P_IS_TURNED, 1: multiply by the roots between passes, which start at
+ * P_TURNS, where P_LOW_EACH is how many of low a column has; P_BEFORE, elements before the first in the source;
+ * P_FIRST, batches before this launch. ft_roots has P_N1, P_N2 and P_IS_SPLIT.
  *
  * FT_DOUBLE: of complex numbers of two doubles. FT_MAX: of so many numbers at most, which a group's local memory holds
  * twice.
@@ -88,18 +89,18 @@ static inline FT_T2 ft_root(uint r, uint n)
     return (FT_T2)(octant >= 2 && octant < 6 ? -x : x, octant < 4 ? -y : y);
 }
 
-/* P: [1] n1, [2] n2, [3] 1: there are roots between, too. */
+/* P_IS_SPLIT, 1: there are roots between, too. */
 __kernel void ft_roots(__global FT_T2 *table, __global const int *P)
 {
-    int j = get_global_id(2) + P[0], n1 = P[1], n2 = P[2];
+    int j = get_global_id(2) + P[0], n1 = P_N1, n2 = P_N2;
     uint n = (uint)n1 * (uint)n2;
     if (j < n1)
         table[j] = ft_root(j, n1);
     else if (j < n1 + n2)
         table[j] = ft_root(j - n1, n2);
-    else if (P[3] && j < n1 + n2 + FT_LOW)
+    else if (P_IS_SPLIT && j < n1 + n2 + FT_LOW)
         table[j] = ft_root((uint)(j - n1 - n2) % n, n);
-    else if (P[3] && j < n1 + n2 + FT_LOW + (int)((n + FT_LOW - 1) / FT_LOW))
+    else if (P_IS_SPLIT && j < n1 + n2 + FT_LOW + (int)((n + FT_LOW - 1) / FT_LOW))
         table[j] = ft_root((uint)(j - n1 - n2 - FT_LOW) * FT_LOW, n);
 }
 
@@ -244,25 +245,28 @@ FT_APART FT_MEMORY FT_V *ft_transform(FT_MEMORY FT_V *x, int n, int radices, __g
 static inline FT_T ft_factor(__global const int *P)
 {
 #ifdef FT_DOUBLE
-    return as_double((int2)(P[13], P[21]));
+    return as_double((int2)(P_FACTOR, P_FACTOR_HIGH));
 #else
-    return as_float(P[13]);
+    return as_float(P_FACTOR);
 #endif
 }
 
-static inline long ft_from(int line, __global const int *P) { return (long)(line / P[5]) * P[6] + line % P[5] + P[19]; }
+static inline long ft_from(int line, __global const int *P)
+{
+    return (long)(line / P_LOW) * P_READ_HIGH + line % P_LOW + P_BEFORE;
+}
 
 static inline long ft_to(int line, __global const int *P)
 {
-    int high = line / P[5];
-    return (long)(high / P[8]) * P[9] + (long)(high % P[8]) * P[10] + line % P[5];
+    int high = line / P_LOW;
+    return (long)(high / P_MIDDLE) * P_WRITE_HIGH + (long)(high % P_MIDDLE) * P_WRITE_MIDDLE + line % P_LOW;
 }
 
 /* The root between passes for a line's element k. */
 static inline FT_T2 ft_between(int line, int k, __global const FT_T2 *table, __global const int *P)
 {
-    int r = line % P[5] / P[17] * k;
-    FT_T2 a = table[P[18] + FT_LOW + r / FT_LOW], b = table[P[18] + r % FT_LOW];
+    int r = line % P_LOW / P_LOW_EACH * k;
+    FT_T2 a = table[P_TURNS + FT_LOW + r / FT_LOW], b = table[P_TURNS + r % FT_LOW];
     return (FT_T2)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
 }
 
@@ -279,9 +283,9 @@ enum { FT_BLOCK = 16 }; /* elements of one line that are moved before those of t
 FT_APART void ft_load(__global const FT_T2 *restrict source, int first, __global FT_T *restrict x,
                       __global const int *restrict P)
 {
-    int n = P[2], last = P[1] - 1;
-    long stride = P[7], from = ft_from(first, P);
-    const bool is_swapped = P[12] & 1;
+    int n = P_N, last = P_LINES - 1;
+    long stride = P_READ_STEP, from = ft_from(first, P);
+    const bool is_swapped = P_SWAPS & 1;
     __global FT_T *re = is_swapped ? x + n * FT_LANES : x, *im = is_swapped ? x : x + n * FT_LANES;
     if (first + FT_LANES - 1 <= last && ft_from(first + FT_LANES - 1, P) - from == FT_LANES - 1) {
         for (int k = 0; k < n; k++)
@@ -306,9 +310,9 @@ FT_APART void ft_load(__global const FT_T2 *restrict source, int first, __global
 FT_APART void ft_store(__global FT_T2 *restrict out, int first, __global const FT_T *restrict x,
                        __global const FT_T2 *restrict table, __global const int *restrict P)
 {
-    int n = P[2], last = P[1] - 1;
-    long stride = P[11], to = ft_to(first, P);
-    const bool is_swapped = P[12] & 2, is_turned = P[16];
+    int n = P_N, last = P_LINES - 1;
+    long stride = P_WRITE_STEP, to = ft_to(first, P);
+    const bool is_swapped = P_SWAPS & 2, is_turned = P_IS_TURNED;
     const FT_T factor = ft_factor(P);
     __global const FT_T *re = is_swapped ? x + n * FT_LANES : x, *im = is_swapped ? x : x + n * FT_LANES;
     if (!is_turned && first + FT_LANES - 1 <= last && ft_to(first + FT_LANES - 1, P) - to == FT_LANES - 1) {
@@ -331,13 +335,13 @@ __kernel void ft_lines(__global const FT_T2 *restrict source, __global FT_T2 *re
                        __global const FT_T2 *restrict table, __global FT_V *restrict work,
                        __global const int *restrict P)
 {
-    int item = get_global_id(2) + P[0], n = P[2];
+    int item = get_global_id(2) + P[0], n = P_N;
     __global FT_V *x = work + (long)item * 4 * n;
-    for (int batch = 0; batch < P[4]; batch++) {
-        long first = ((long)P[20] + (long)item * P[4] + batch) * FT_LANES;
-        if (first >= P[1]) return;
+    for (int batch = 0; batch < P_BATCHES; batch++) {
+        long first = ((long)P_FIRST + (long)item * P_BATCHES + batch) * FT_LANES;
+        if (first >= P_LINES) return;
         ft_load(source, (int)first, (__global FT_T *)x, P);
-        __global FT_V *y = ft_transform(x, n, P[14], table + P[15]);
+        __global FT_V *y = ft_transform(x, n, P_RADICES, table + P_ROOTS);
         ft_store(out, (int)first, (__global const FT_T *)y, table, P);
     }
 }
@@ -346,19 +350,19 @@ __kernel void ft_lines(__global const FT_T2 *restrict source, __global FT_T2 *re
 static inline void ft_line(int line, FT_MEMORY FT_T *work, __global const FT_T2 *source, __global FT_T2 *out,
                            __global const FT_T2 *table, __global const int *P)
 {
-    int n = P[2];
+    int n = P_N;
     __global const FT_T2 *from = source + ft_from(line, P);
     __global FT_T2 *to = out + ft_to(line, P);
     for (int k = FT_FIRST; k < n; k += FT_STEP) {
-        FT_T2 z = from[(long)k * P[7]];
-        work[k] = P[12] & 1 ? z.y : z.x;
-        work[n + k] = P[12] & 1 ? z.x : z.y;
+        FT_T2 z = from[(long)k * P_READ_STEP];
+        work[k] = P_SWAPS & 1 ? z.y : z.x;
+        work[n + k] = P_SWAPS & 1 ? z.x : z.y;
     }
-    FT_MEMORY FT_T *y = ft_transform(work, n, P[14], table + P[15]);
+    FT_MEMORY FT_T *y = ft_transform(work, n, P_RADICES, table + P_ROOTS);
     for (int k = FT_FIRST; k < n; k += FT_STEP) {
         FT_T2 z = (FT_T2)(y[k], y[n + k]) * ft_factor(P);
-        if (P[12] & 2) z = z.yx;
-        to[(long)k * P[11]] = P[16] ? ft_turned(z, line, k, table, P) : z;
+        if (P_SWAPS & 2) z = z.yx;
+        to[(long)k * P_WRITE_STEP] = P_IS_TURNED ? ft_turned(z, line, k, table, P) : z;
     }
 }
 
@@ -367,10 +371,10 @@ __kernel void ft_lines(__global const FT_T2 *source, __global FT_T2 *out, __glob
                        __global FT_T *work, __global const int *P)
 {
     int item = get_global_id(2) + P[0];
-    for (int batch = 0; batch < P[4]; batch++) {
-        int line = P[20] + item * P[4] + batch;
-        if (line >= P[1]) return;
-        ft_line(line, work + (long)item * 4 * P[2], source, out, table, P);
+    for (int batch = 0; batch < P_BATCHES; batch++) {
+        int line = P_FIRST + item * P_BATCHES + batch;
+        if (line >= P_LINES) return;
+        ft_line(line, work + (long)item * 4 * P_N, source, out, table, P);
         FT_SYNC; /* what is left of this line is read before the next one is written there */
     }
 }

@@ -8,8 +8,8 @@
  *     hg_clear     others: counts become 0; a work-item for each
  *     hg_blocks    others: a group counts for a block of pixels, all angles
  *
- * Pixels that are set are gathered before they count. P: [1] height, [2] width, [3] angles, [4] distances, [5]
- * hg_angles: angles a work-item; hg_clear: counts; hg_blocks: blocks side by side.
+ * Pixels that are set are gathered before they count. Of what its kernels take: P_EACH, angles of a work-item of
+ * hg_angles; P_COUNTS, to clear; P_ACROSS, blocks side by side.
  */
 #if IP_CPU
 
@@ -60,12 +60,13 @@ static inline bool hg_any(__global const uchar *restrict m)
 __kernel void hg_angles(__global const uchar *restrict mask, __global const double *restrict cosines,
                         __global const double *restrict sines, __global uint *counts, __global const int *restrict P)
 {
-    const int width = P[2], distances = P[4], first = (get_global_id(2) + P[0]) * P[5], end = min(first + P[5], P[3]);
+    const int width = P_WIDTH, distances = P_DISTANCES, first = (get_global_id(2) + P[0]) * P_EACH;
+    const int end = min(first + P_EACH, P_ANGLES);
     double xs[HG_POINTS], ys[HG_POINTS];
     int n = 0;
     for (long j = (long)first * distances; j < (long)end * distances; j++)
         counts[j] = 0;
-    for (int y = 0; y < P[1]; y++) {
+    for (int y = 0; y < P_HEIGHT; y++) {
         __global const uchar *restrict m = mask + (long)y * width;
         for (int x0 = 0; x0 < width; x0 += HG_STEP) {
             const bool is_whole = x0 + HG_STEP <= width;
@@ -93,30 +94,29 @@ __kernel void hg_angles(__global const uchar *restrict mask, __global const doub
 
 #else
 
-/* A block's pixels; a group's work-items. */
-enum { HG_ROWS = 16, HG_COLUMNS = 64, HG_GROUP = 64 };
+/* HG_ROWS x HG_COLUMNS: a block's pixels. HG_GROUP: a group's work-items. */
 
 __kernel void hg_clear(__global uint *restrict counts, __global const int *restrict P)
 {
     const long item = (long)(get_global_id(2) + P[0]) * get_global_size(0) + get_global_id(0);
-    if (item < P[5]) counts[item] = 0;
+    if (item < P_COUNTS) counts[item] = 0;
 }
 
 __kernel void hg_blocks(__global const uchar *restrict mask, __global const double *restrict cosines,
                         __global const double *restrict sines, __global uint *counts, __global const int *restrict P)
 {
-    const int block = get_group_id(2) + P[0], lane = get_local_id(0), width = P[2], distances = P[4];
-    const int y0 = block / P[5] * HG_ROWS, x0 = block % P[5] * HG_COLUMNS;
+    const int block = get_group_id(2) + P[0], lane = get_local_id(0), width = P_WIDTH, distances = P_DISTANCES;
+    const int y0 = block / P_ACROSS * HG_ROWS, x0 = block % P_ACROSS * HG_COLUMNS;
     __local ushort points[HG_ROWS * HG_COLUMNS];
     __local int n;
     if (lane == 0) n = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int k = lane; k < HG_ROWS * HG_COLUMNS; k += HG_GROUP) {
         const int y = y0 + k / HG_COLUMNS, x = x0 + k % HG_COLUMNS;
-        if (y < P[1] && x < width && mask[(long)y * width + x] != 0) points[atomic_inc(&n)] = k;
+        if (y < P_HEIGHT && x < width && mask[(long)y * width + x] != 0) points[atomic_inc(&n)] = k;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int t = lane; t < P[3]; t += HG_GROUP) {
+    for (int t = lane; t < P_ANGLES; t += HG_GROUP) {
         const double p = cosines[t], q = sines[t];
         __global uint *own = counts + (long)t * distances + distances / 2;
         for (int i = 0; i < n; i++) {

@@ -8,12 +8,12 @@
  *     kt_add    adds keys; on a CPU one work-item does, since its memory is what it waits for
  *     kt_find   tells for each element where its key stands, -1: nowhere
  *
- * P: [1] elements: slots, keys, or elements that are looked up; [2] work-items there is work for, [3] elements of a
- * work-item, [4] the first element; [5] bits of the table.
+ * Of what its kernels take: P_N, slots, keys, or elements that are looked up; P_ITEMS, work-items there is work for;
+ * P_EACH, elements of a work-item; P_FIRST, the first element; P_BITS of the table.
  */
 static inline long kt_first(__global const int *P)
 {
-    return ((get_global_id(2) + P[0]) * get_global_size(0) + get_global_id(0)) * (long)P[3];
+    return ((get_global_id(2) + P[0]) * get_global_size(0) + get_global_id(0)) * (long)P_EACH;
 }
 
 /* ip_key_hash() of ops/key_table.h is the same. */
@@ -27,7 +27,7 @@ static inline uint kt_hash(S_T of, int bits)
 
 __kernel void kt_clear(__global int *slots, __global const int *P)
 {
-    const long from = kt_first(P), to = min(from + P[3], (long)P[1]);
+    const long from = kt_first(P), to = min(from + P_EACH, (long)P_N);
     for (long k = from; k < to; k++)
         slots[k] = 0;
 }
@@ -36,11 +36,11 @@ __kernel void kt_clear(__global int *slots, __global const int *P)
 
 __kernel void kt_add(__global const S_T *keys, __global int *slots, __global const int *P)
 {
-    const uint mask = (1u << P[5]) - 1;
-    const long first = kt_first(P) + P[4], to = min(first + P[3], (long)P[1]);
+    const uint mask = (1u << P_BITS) - 1;
+    const long first = kt_first(P) + P_FIRST, to = min(first + P_EACH, (long)P_N);
     for (long k = first; k < to; k++) {
         const S_T key = key_of(keys[k], false);
-        uint at = kt_hash(key, P[5]);
+        uint at = kt_hash(key, P_BITS);
         while (slots[at] && key_of(keys[slots[at] - 1], false) != key)
             at = (at + 1) & mask;
         if (!slots[at]) slots[at] = (int)k + 1;
@@ -53,10 +53,10 @@ __kernel void kt_add(__global const S_T *keys, __global int *slots, __global con
 __kernel void kt_add(__global const S_T *keys, __global int *slots, __global const int *P)
 {
     const long k = kt_first(P);
-    if (k >= P[1]) return;
+    if (k >= P_N) return;
     const S_T key = key_of(keys[k], false);
-    const uint mask = (1u << P[5]) - 1;
-    uint at = kt_hash(key, P[5]);
+    const uint mask = (1u << P_BITS) - 1;
+    uint at = kt_hash(key, P_BITS);
     for (;;) {
         volatile __global int *slot = (volatile __global int *)slots + at;
         int there = *slot;
@@ -72,15 +72,15 @@ __kernel void kt_add(__global const S_T *keys, __global int *slots, __global con
 
 #endif
 
-/* P[4] is how many elements the buffer of a has before the first one. */
+/* P_FIRST is how many elements the buffer of a has before the first one. */
 __kernel void kt_find(__global const S_T *a, __global const S_T *keys, __global const int *slots, __global int *places,
                       __global const int *P)
 {
-    const uint mask = (1u << P[5]) - 1;
-    const long from = kt_first(P), to = min(from + P[3], (long)P[1]);
+    const uint mask = (1u << P_BITS) - 1;
+    const long from = kt_first(P), to = min(from + P_EACH, (long)P_N);
     for (long k = from; k < to; k++) {
-        const S_T key = key_of(a[k + P[4]], false);
-        uint at = kt_hash(key, P[5]);
+        const S_T key = key_of(a[k + P_FIRST], false);
+        uint at = kt_hash(key, P_BITS);
         int there = slots[at];
         while (there && key_of(keys[there - 1], false) != key) {
             at = (at + 1) & mask;

@@ -14,9 +14,9 @@
  * itself in roots; once they have numbers, less the number. roots[s]: how many there are in strip s. marked[k], of
  * LB_MARKED: in roots, whether a pixel of the region is marked.
  *
- * P: [1] rows, [2] width, [3] rows a strip, [4] strips, [5] work-items there is work for, [6] most runs a row, [7] 1:
- * pixels that meet at a corner are neighbours, 0: they are not, [8] lb_join: strips of a group; lb_write: rows a
- * work-item, [9] rows a plane: planes do not meet.
+ * Of what its kernels take: P_ROWS a strip, P_STRIPS; P_ITEMS, work-items there is work for; P_MOST runs a row;
+ * P_CORNERS, 1: pixels that meet at a corner are neighbours; P_EACH, rows of a work-item of lb_write; P_GROUP, strips
+ * of a group in lb_join; P_PLANE, rows a plane: planes do not meet.
  */
 static inline int lb_item(__global const int *P)
 {
@@ -136,9 +136,9 @@ __kernel void lb_strips(__global const uchar *restrict mask,
                         __global LB_END *restrict ends, __global int *restrict parent, __global int2 *restrict rows,
                         __global LB_TALLY *restrict tally, __global const int *restrict P)
 {
-    const int strip = lb_item(P), width = P[2], most = P[6];
-    if (strip >= P[5]) return;
-    const int y0 = strip * P[3], y1 = min(y0 + P[3], P[1]), first = y0 * most;
+    const int strip = lb_item(P), width = P_WIDTH, most = P_MOST;
+    if (strip >= P_ITEMS) return;
+    const int y0 = strip * P_ROWS, y1 = min(y0 + P_ROWS, P_HEIGHT), first = y0 * most;
     int2 above = (int2)(first, first);
     int n = 0;
     for (int y = y0; y < y1; y++) {
@@ -147,8 +147,8 @@ __kernel void lb_strips(__global const uchar *restrict mask,
 #ifdef LB_MARKED
         lb_marks(marks + (long)y * width, ends, own, tally);
 #endif
-        if (y % P[9] == 0) above.x = above.y;
-        n += lb_meet(ends, parent, above, own, P[7], true, tally, 1);
+        if (y % P_PLANE == 0) above.x = above.y;
+        n += lb_meet(ends, parent, above, own, P_CORNERS, true, tally, 1);
         rows[y] = above = own;
     }
     for (int k = first; k < above.y; k++)
@@ -163,9 +163,9 @@ __kernel void lb_join(__global const LB_END *restrict ends, __global int *restri
                       __global const int *restrict P)
 {
     const int item = lb_item(P);
-    const long strip = ((long)2 * item + 1) * P[8], y = strip * P[3];
-    if (item < P[5] && strip < P[4] && y % P[9] != 0)
-        lb_meet(ends, parent, rows[y - 1], rows[y], P[7], false, tally, P[3] * P[6]);
+    const long strip = ((long)2 * item + 1) * P_GROUP, y = strip * P_ROWS;
+    if (item < P_ITEMS && strip < P_STRIPS && y % P_PLANE != 0)
+        lb_meet(ends, parent, rows[y - 1], rows[y], P_CORNERS, false, tally, P_ROWS * P_MOST);
 }
 
 #ifndef LB_MARKED
@@ -173,8 +173,8 @@ __kernel void lb_number(__global int *restrict parent, __global const int2 *rest
                         __global const int *restrict roots, __global const int *restrict P)
 {
     const int strip = lb_item(P);
-    if (strip >= P[5]) return;
-    const int y0 = strip * P[3], y1 = min(y0 + P[3], P[1]);
+    if (strip >= P_ITEMS) return;
+    const int y0 = strip * P_ROWS, y1 = min(y0 + P_ROWS, P_HEIGHT);
     int number = 0;
     for (int s = 0; s < strip; s++)
         number += roots[s];
@@ -201,9 +201,9 @@ __kernel void lb_write(__global const LB_END *restrict ends, __global const int 
 #endif
                        __global LB_RESULT *restrict result, __global const int *restrict P)
 {
-    const int item = lb_item(P), width = P[2], y1 = min((item + 1) * P[8], P[1]);
-    if (item >= P[5]) return;
-    for (int y = item * P[8]; y < y1; y++) {
+    const int item = lb_item(P), width = P_WIDTH, y1 = min((item + 1) * P_EACH, P_HEIGHT);
+    if (item >= P_ITEMS) return;
+    for (int y = item * P_EACH; y < y1; y++) {
         __global LB_RESULT *restrict to = result + (long)y * width;
         int x = 0;
         for (int k = rows[y].x; k < rows[y].y; k++) {

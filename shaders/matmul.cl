@@ -7,9 +7,9 @@
  *     mm_blocked  everything large; on a CPU after mm_pack, which lays b out in panels, unless it is as wide as one
  *     mm_direct   the rest: little matrices, few rows
  *
- * P: [1] m, [2] n, [3] k, [4] extent of the inner batch axis, [5..8] how many matrices further a's next one lies along
- * the outer and the inner batch axis, and b's, [9] the first row of a, [10] rows of a, [11], [12] a work-item's rows
- * and columns, [13] how many row blocks.
+ * Of what its kernels take: P_INNER, extent of the inner batch axis; P_A_OUTER to P_B_INNER, how many matrices further
+ * a's next one lies along the outer and the inner batch axis, and b's; P_A_FIRST row of a, P_A_ROWS; P_ROWS and
+ * P_COLUMNS of a work-item, P_ROW_BLOCKS.
  *
  * Where MM_VIEW is defined, mm_blocked reads a through a view (ops/matmul.h, ip_mm_view): row r of it, the place
  * z, y, x of r in planes of P[15] rows of P[16], lies MM_V_STRIDE of it along a, and consists of P[14] pieces, of which
@@ -22,14 +22,14 @@
  * where a quotient stands beside %, clang makes an instruction of them that Oclgrind does not know.) */
 static inline long mm_a(__global const int *restrict P, int t)
 {
-    const int outer = t / P[4], inner = t - outer * P[4];
-    return ((long)outer * P[5] + (long)inner * P[6]) * P[10] * P[3] + (long)P[9] * P[3];
+    const int outer = t / P_INNER, inner = t - outer * P_INNER;
+    return ((long)outer * P_A_OUTER + (long)inner * P_A_INNER) * P_A_ROWS * P_K + (long)P_A_FIRST * P_K;
 }
 
 static inline int mm_b(__global const int *restrict P, int t)
 {
-    const int outer = t / P[4], inner = t - outer * P[4];
-    return outer * P[7] + inner * P[8];
+    const int outer = t / P_INNER, inner = t - outer * P_INNER;
+    return outer * P_B_OUTER + inner * P_B_INNER;
 }
 
 #if IP_CPU
@@ -67,7 +67,7 @@ typedef MM_JOIN(MM_T, MM_LANES) mm_v;
 /* b as panels of MM_W columns, each a run of k rows; columns beyond the last are 0. */
 __kernel void mm_pack(__global const MM_T *restrict b, __global MM_T *restrict packed, __global const int *restrict P)
 {
-    const int n = P[2], k = P[3], panel = get_global_id(0), panels = get_global_size(0),
+    const int n = P_N, k = P_K, panel = get_global_id(0), panels = get_global_size(0),
               from = get_global_id(1) * MM_KB;
     const long matrix = get_global_id(2) + P[0];
     __global const MM_T *restrict in = b + matrix * k * n + panel * MM_W;
@@ -321,7 +321,7 @@ static inline void mm_pack_view(__global const MM_T *a, __global const int *P, i
 static inline void mm_view_tiles(__global const MM_T *a, __global const int *P, int y, int s, int steps,
                                  __global const MM_T *b, __global MM_T *c, int x0, int x1, MM_T *block)
 {
-    const int n = P[2], k = P[3];
+    const int n = P_N, k = P_K;
     mm_view v;
     long row[MM_R];
     int begin, p = mm_view_piece(P, s, &begin);
@@ -347,15 +347,15 @@ static inline void mm_view_tiles(__global const MM_T *a, __global const int *P, 
 #define MM_FEW_PANELS 4
 #define MM_FEW_STEPS 32
 
-/* A work-item makes P[11] rows x P[12] columns: for MM_KB steps at a time, MM_R rows of a are packed and meet every
- * panel of b. An element's sum runs from the first step to the last, whatever the sizes are. */
+/* A work-item makes P_ROWS rows x P_COLUMNS columns: for MM_KB steps at a time, MM_R rows of a are packed and meet
+ * every panel of b. An element's sum runs from the first step to the last, whatever the sizes are. */
 __kernel void mm_blocked(__global MM_T *restrict c, __global const MM_T *restrict a,
                          __global const MM_T *restrict packed, __global const int *restrict P)
 {
-    const int m = P[1], n = P[2], k = P[3], panels = (n + MM_W - 1) / MM_W;
-    const int item = get_global_id(2) + P[0], t = item / P[13];
-    const int y0 = (item - t * P[13]) * P[11], y1 = min(y0 + P[11], m);
-    const int x0 = get_global_id(0) * P[12], x1 = min(x0 + P[12], n);
+    const int m = P_M, n = P_N, k = P_K, panels = (n + MM_W - 1) / MM_W;
+    const int item = get_global_id(2) + P[0], t = item / P_ROW_BLOCKS;
+    const int y0 = (item - t * P_ROW_BLOCKS) * P_ROWS, y1 = min(y0 + P_ROWS, m);
+    const int x0 = get_global_id(0) * P_COLUMNS, x1 = min(x0 + P_COLUMNS, n);
     __global const MM_T *restrict pb = packed + (long)mm_b(P, t) * panels * k * MM_W;
     __global MM_T *restrict pc = c + (long)t * m * n;
     MM_T block[MM_KB * MM_R];
@@ -400,14 +400,14 @@ __kernel void mm_blocked(__global MM_T *restrict c, __global const MM_T *restric
     }
 }
 
-/* A work-item makes one row's P[12] columns, MM_SPAN registers of them at a time while there are so many: rows of b are
- * long, and much of each should be used when it is there. */
+/* A work-item makes one row's P_COLUMNS columns, MM_SPAN registers of them at a time while there are so many: rows
+ * of b are long, and much of each should be used when it is there. */
 #define MM_SPAN 16
 IP_APART void mm_direct_row(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
                             __global const int *restrict P, int item, int x)
 {
-    const int m = P[1], n = P[2], k = P[3], t = item / m, y = item - t * m;
-    const int x1 = min(x + P[12], n);
+    const int m = P_M, n = P_N, k = P_K, t = item / m, y = item - t * m;
+    const int x1 = min(x + P_COLUMNS, n);
     __global const MM_T *restrict row = a + mm_a(P, t) + (long)y * k;
     __global const MM_T *restrict pb = b + (long)mm_b(P, t) * k * n;
     __global MM_T *restrict out = c + ((long)t * m + y) * n;
@@ -459,15 +459,15 @@ IP_APART void mm_direct_row(__global MM_T *restrict c, __global const MM_T *rest
 __kernel void mm_direct(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
                         __global const int *restrict P)
 {
-    mm_direct_row(c, a, b, P, get_global_id(2) + P[0], get_global_id(0) * P[12]);
+    mm_direct_row(c, a, b, P, get_global_id(2) + P[0], get_global_id(0) * P_COLUMNS);
 }
 
-/* A work-item makes P[11] rows. A sum is 4 registers of partial sums, then the rest, then the lanes in order. */
+/* A work-item makes P_ROWS rows. A sum is 4 registers of partial sums, then the rest, then the lanes in order. */
 IP_APART void mm_reduce_rows(__global MM_T *restrict c, __global const MM_T *restrict a,
                              __global const MM_T *restrict b, __global const int *restrict P, int item)
 {
-    const int m = P[1], n = P[2], k = P[3], t = item / P[13];
-    const int y0 = (item - t * P[13]) * P[11], y1 = min(y0 + P[11], m);
+    const int m = P_M, n = P_N, k = P_K, t = item / P_ROW_BLOCKS;
+    const int y0 = (item - t * P_ROW_BLOCKS) * P_ROWS, y1 = min(y0 + P_ROWS, m);
     __global const MM_T *restrict pa = a + mm_a(P, t);
     __global const MM_T *restrict pb = b + (long)mm_b(P, t) * k * n;
     __global MM_T *restrict out = c + (long)t * m * n;
@@ -510,7 +510,7 @@ __kernel __attribute__((reqd_work_group_size(MM_SIDE, MM_SIDE, 1))) void mm_bloc
                                                                                     __global const int *restrict P)
 {
     __local MM_T la[MM_SIDE][MM_TILE + 1], lb[MM_SIDE][MM_TILE];
-    const int m = P[1], n = P[2], k = P[3], t = get_global_id(2) + P[0];
+    const int m = P_M, n = P_N, k = P_K, t = get_global_id(2) + P[0];
     const int lx = get_local_id(0), ly = get_local_id(1), l = ly * MM_SIDE + lx;
     const int x0 = get_group_id(0) * MM_TILE, y0 = get_group_id(1) * MM_TILE;
     __global const MM_T *restrict pa = a + mm_a(P, t);
@@ -550,7 +550,7 @@ __kernel __attribute__((reqd_work_group_size(MM_SIDE, MM_SIDE, 1))) void mm_bloc
 __kernel void mm_direct(__global MM_T *restrict c, __global const MM_T *restrict a, __global const MM_T *restrict b,
                         __global const int *restrict P)
 {
-    const int m = P[1], n = P[2], k = P[3], item = get_global_id(2) + P[0], t = item / m, y = item - t * m;
+    const int m = P_M, n = P_N, k = P_K, item = get_global_id(2) + P[0], t = item / m, y = item - t * m;
     const int x = get_global_id(0);
     if (x >= n) return;
     __global const MM_T *restrict row = a + mm_a(P, t) + (long)y * k;
@@ -570,7 +570,7 @@ __kernel __attribute__((reqd_work_group_size(MM_GROUP, 1, 1))) void mm_reduce(__
                                                                               __global const int *restrict P)
 {
     __local MM_T part[MM_GROUP];
-    const int m = P[1], n = P[2], k = P[3], item = get_global_id(2) + P[0], t = item / m, y = item - t * m;
+    const int m = P_M, n = P_N, k = P_K, item = get_global_id(2) + P[0], t = item / m, y = item - t * m;
     const int l = get_local_id(0), x = get_group_id(0);
     __global const MM_T *restrict u = a + mm_a(P, t) + (long)y * k;
     __global const MM_T *restrict v = b + (long)mm_b(P, t) * k * n + (long)x * k;

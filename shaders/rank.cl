@@ -17,10 +17,10 @@
  *     rk_slide_mode   the rest: as rk_slide, under the counts a tree of the largest ones
  *     rk_count_mode   small windows: one value after the other, by counting its like
  *
- * P: [1] columns, [2] rows, [3] planes, [4] channels of the result, [5] radius, [6] k, [7] 1: a disc, [8] columns,
- * [9] rows of a strip, which is what a work-item computes of a channel, [10] strips across, [11] down, [12] the first
- * strip, [13] strips in all, [14] rows in the source before the first one, [15] rows of a plane of it, [16] words of
- * scratch memory each.
+ * Of what its kernels take: P_COLUMNS, P_ROWS, P_PLANES and P_CHANNELS of the result; P_IS_DISC, else a square;
+ * P_STRIP_COLUMNS, P_STRIP_ROWS of a strip, which is what a work-item computes of a channel; P_ACROSS, P_DOWN, strips;
+ * P_FIRST of them, of P_STRIPS in all; P_BEFORE, rows in the source before the first one; P_PLANE_ROWS of a plane of
+ * it; P_WORDS of scratch memory each.
  */
 
 /* What a work-item computes: columns x0..x1, rows y0..y1. source: where the window of the first begins; result: where
@@ -33,15 +33,17 @@ typedef struct rk_strip {
 static inline bool rk_strip_of(int item, __global const int *P, rk_strip *s)
 {
     /* Quotients of long: of a quotient and a remainder that belong together compilers make what Oclgrind cannot run. */
-    const int number = P[12] + item, channel = number % P[4], place = (long)number / P[4];
-    const int across = place % P[10], line = (long)place / P[10], down = line % P[11], plane = (long)line / P[11];
-    s->x0 = across * P[8];
-    s->x1 = min(s->x0 + P[8], P[1]);
-    s->y0 = down * P[9];
-    s->y1 = min(s->y0 + P[9], P[2]);
-    s->source = (((long)plane * P[15] + P[14] + s->y0) * (P[1] + 2 * P[5]) + s->x0) * P[4] + channel;
-    s->result = (((long)plane * P[2] + s->y0) * P[1] + s->x0) * P[4] + channel;
-    return number < P[13];
+    const int number = P_FIRST + item, channel = number % P_CHANNELS, place = (long)number / P_CHANNELS;
+    const int across = place % P_ACROSS, line = (long)place / P_ACROSS;
+    const int down = line % P_DOWN, plane = (long)line / P_DOWN;
+    s->x0 = across * P_STRIP_COLUMNS;
+    s->x1 = min(s->x0 + P_STRIP_COLUMNS, P_COLUMNS);
+    s->y0 = down * P_STRIP_ROWS;
+    s->y1 = min(s->y0 + P_STRIP_ROWS, P_ROWS);
+    s->source = (((long)plane * P_PLANE_ROWS + P_BEFORE + s->y0) * (P_COLUMNS + 2 * P_RADIUS) + s->x0) * P_CHANNELS +
+                channel;
+    s->result = (((long)plane * P_ROWS + s->y0) * P_COLUMNS + s->x0) * P_CHANNELS + channel;
+    return number < P_STRIPS;
 }
 
 /* Half the window's width in the row so far from its middle. */
@@ -73,19 +75,19 @@ static inline void rk_add_row(__global ushort16 *restrict high_of, __global usho
 __kernel void rk_bytes(__global const S_T *restrict source, __global uint *restrict scratch,
                        __global S_T *restrict result, __global const int *restrict P)
 {
-    const int item = get_global_id(2) + P[0], side = 2 * P[5] + 1, k = P[6], step = P[4];
-    const long pitch = (long)(P[1] + 2 * P[5]) * step;
+    const int item = get_global_id(2) + P[0], side = 2 * P_RADIUS + 1, k = P_K, step = P_CHANNELS;
+    const long pitch = (long)(P_COLUMNS + 2 * P_RADIUS) * step;
     rk_strip s;
     if (!rk_strip_of(item, P, &s)) return;
     const int n = s.x1 - s.x0, m = n + side - 1;
-    __global ushort16 *high = (__global ushort16 *)(scratch + (long)item * P[16]), *low = high + m;
+    __global ushort16 *high = (__global ushort16 *)(scratch + (long)item * P_WORDS), *low = high + m;
     __global const S_T *in = source + s.source;
     __global S_T *out = result + s.result;
     for (int i = 0; i < m * 17; i++)
         high[i] = 0;
     for (int j = 0; j < side - 1; j++)
         rk_add_row(high, low, m, in + j * pitch, step, 1);
-    for (int y = s.y0; y < s.y1; y++, in += pitch, out += (long)P[1] * step) {
+    for (int y = s.y0; y < s.y1; y++, in += pitch, out += (long)P_COLUMNS * step) {
         rk_add_row(high, low, m, in + (side - 1) * pitch, step, 1);
         ushort16 window = 0, parts[16];
         int last[16]; /* the column that a part was right for */
@@ -231,16 +233,16 @@ static inline void rk_find(rk_window *w, int k)
 __kernel void rk_slide(__global const S_T *restrict source, __global uint *restrict scratch,
                        __global S_T *restrict result, __global const int *restrict P)
 {
-    const int item = get_global_id(2) + P[0], radius = P[5], k = P[6], step = P[4];
-    const long pitch = (long)(P[1] + 2 * radius) * step, out_pitch = (long)P[1] * step;
+    const int item = get_global_id(2) + P[0], radius = P_RADIUS, k = P_K, step = P_CHANNELS;
+    const long pitch = (long)(P_COLUMNS + 2 * radius) * step, out_pitch = (long)P_COLUMNS * step;
     rk_strip s;
     if (!rk_strip_of(item, P, &s)) return;
     const int n = s.x1 - s.x0, rows = s.y1 - s.y0, m = n + 2 * radius;
     __global const S_T *in = source + s.source;
     __global S_T *out = result + s.result;
-    __global int *spans = (__global int *)(scratch + (long)item * P[16]);
+    __global int *spans = (__global int *)(scratch + (long)item * P_WORDS);
     for (int i = -radius; i <= radius; i++)
-        spans[i + radius] = rk_span(radius, i, P[7]);
+        spans[i + radius] = rk_span(radius, i, P_IS_DISC);
 #if S_BITS > 16
     const int all = m * (rows + 2 * radius);
     __global S_T *memory = (__global S_T *)(spans + 256), *levels_keys;
@@ -285,7 +287,7 @@ __kernel void rk_slide(__global const S_T *restrict source, __global uint *restr
 /* ---- histograms of a group's work-items ------------------------------------------------------------------------ */
 
 #if !IP_CPU && S_BITS == 8 && !RK_MODE
-enum { RK_ITEMS = 32 }; /* of a group, as the caller has it: 16 KiB of local memory */
+/* RK_ITEMS of a group: at 32, 16 KiB of local memory. */
 
 /* Half the window's width in row `by`, which follows the row of which it was `span`; the first one is -radius, of
  * which it is 0. */
@@ -299,24 +301,27 @@ static inline int rk_next_span(int radius, int by, int span, bool is_disc)
     return span;
 }
 
-/* The strip of an element is P[9] rows below it. Counts of one key lie side by side, so work-items rarely meet in one
- * bank of local memory. */
+/* The strip of an element is P_STRIP_ROWS rows below it. Counts of one key lie side by side, so work-items rarely
+ * meet in one bank of local memory. */
 __kernel __attribute__((reqd_work_group_size(RK_ITEMS, 1, 1)))
 void rk_down(__global const S_T *restrict source, __global S_T *restrict result, __global const int *restrict P)
 {
     __local ushort counts[256 * RK_ITEMS];
     __local ushort *own = counts + get_local_id(0);
-    const long item = (get_global_id(2) + P[0]) * (long)get_global_size(0) + get_global_id(0), row = (long)P[1] * P[4];
-    const int radius = P[5], k = P[6], step = P[4], at = item % row, y0 = (int)(item / row % P[11]) * P[9];
-    const int y1 = min(y0 + P[9], P[2]);
-    const long plane = item / row / P[11], pitch = (long)(P[1] + 2 * radius) * step;
-    if (plane >= P[3]) return;
-    __global const S_T *in = source + ((plane * P[15] + P[14] + y0 + radius) * pitch + at + (long)radius * step);
-    __global S_T *out = result + (plane * P[2] + y0) * row + at;
+    const long item = (get_global_id(2) + P[0]) * (long)get_global_size(0) + get_global_id(0);
+    const long row = (long)P_COLUMNS * P_CHANNELS;
+    const int radius = P_RADIUS, k = P_K, step = P_CHANNELS, at = item % row;
+    const int y0 = (int)(item / row % P_DOWN) * P_STRIP_ROWS;
+    const int y1 = min(y0 + P_STRIP_ROWS, P_ROWS);
+    const long plane = item / row / P_DOWN, pitch = (long)(P_COLUMNS + 2 * radius) * step;
+    if (plane >= P_PLANES) return;
+    __global const S_T *in =
+        source + ((plane * P_PLANE_ROWS + P_BEFORE + y0 + radius) * pitch + at + (long)radius * step);
+    __global S_T *out = result + (plane * P_ROWS + y0) * row + at;
     for (int i = 0; i < 256; i++)
         own[i * RK_ITEMS] = 0;
     for (int j = -radius, span = 0; j <= radius; j++) {
-        span = rk_next_span(radius, j, span, P[7]);
+        span = rk_next_span(radius, j, span, P_IS_DISC);
         for (int i = -span; i <= span; i++)
             own[key_of(in[j * pitch + (long)i * step], false) * RK_ITEMS]++;
     }
@@ -331,7 +336,7 @@ void rk_down(__global const S_T *restrict source, __global S_T *restrict result,
         if (++y >= y1) return;
         /* A disc is as wide as it is high. */
         for (int i = -radius, span = 0; i <= radius; i++) {
-            span = rk_next_span(radius, i, span, P[7]);
+            span = rk_next_span(radius, i, span, P_IS_DISC);
             const int leaves = key_of(in[-span * pitch + (long)i * step], false);
             const int enters = key_of(in[(span + 1) * pitch + (long)i * step], false);
             own[leaves * RK_ITEMS]--;
@@ -348,21 +353,23 @@ void rk_down(__global const S_T *restrict source, __global S_T *restrict result,
 __kernel void rk_count(__global const S_T *restrict source, __global S_T *restrict result,
                        __global const int *restrict P)
 {
-    const long item = (get_global_id(2) + P[0]) * (long)get_global_size(0) + get_global_id(0), row = (long)P[1] * P[4];
-    const int radius = P[5], step = P[4], y = item / row % P[2], at = item % row;
-    const long plane = item / row / P[2], pitch = (long)(P[1] + 2 * radius) * step;
-    if (plane >= P[3]) return;
-    __global const S_T *in = source + ((plane * P[15] + P[14] + y + radius) * pitch + at + (long)radius * step);
+    const long item = (get_global_id(2) + P[0]) * (long)get_global_size(0) + get_global_id(0);
+    const long row = (long)P_COLUMNS * P_CHANNELS;
+    const int radius = P_RADIUS, step = P_CHANNELS, y = item / row % P_ROWS, at = item % row;
+    const long plane = item / row / P_ROWS, pitch = (long)(P_COLUMNS + 2 * radius) * step;
+    if (plane >= P_PLANES) return;
+    __global const S_T *in =
+        source + ((plane * P_PLANE_ROWS + P_BEFORE + y + radius) * pitch + at + (long)radius * step);
     S_T key = 0;
     for (int bit = S_BITS - 1; bit >= 0; bit--) {
         const S_T higher = key | (S_T)1 << bit;
         int less = 0;
         for (int j = -radius; j <= radius; j++) {
-            const int span = rk_span(radius, j, P[7]);
+            const int span = rk_span(radius, j, P_IS_DISC);
             for (int i = -span; i <= span; i++)
                 less += key_of(in[j * pitch + (long)i * step], false) < higher;
         }
-        if (less <= P[6]) key = higher;
+        if (less <= P_K) key = higher;
     }
     result[item] = key_element(key, false);
 }
@@ -401,19 +408,19 @@ static inline void rk_add_keys(__global ushort16 *restrict columns, int m, __glo
 __kernel void rk_bytes_mode(__global const S_T *restrict source, __global uint *restrict scratch,
                             __global S_T *restrict result, __global const int *restrict P)
 {
-    const int item = get_global_id(2) + P[0], side = 2 * P[5] + 1, step = P[4];
-    const long pitch = (long)(P[1] + 2 * P[5]) * step;
+    const int item = get_global_id(2) + P[0], side = 2 * P_RADIUS + 1, step = P_CHANNELS;
+    const long pitch = (long)(P_COLUMNS + 2 * P_RADIUS) * step;
     rk_strip s;
     if (!rk_strip_of(item, P, &s)) return;
     const int n = s.x1 - s.x0, m = n + side - 1;
-    __global ushort16 *columns = (__global ushort16 *)(scratch + (long)item * P[16]);
+    __global ushort16 *columns = (__global ushort16 *)(scratch + (long)item * P_WORDS);
     __global const S_T *in = source + s.source;
     __global S_T *out = result + s.result;
     for (int i = 0; i < m * 16; i++)
         columns[i] = 0;
     for (int j = 0; j < side - 1; j++)
         rk_add_keys(columns, m, in + j * pitch, step, 1);
-    for (int y = s.y0; y < s.y1; y++, in += pitch, out += (long)P[1] * step) {
+    for (int y = s.y0; y < s.y1; y++, in += pitch, out += (long)P_COLUMNS * step) {
         rk_add_keys(columns, m, in + (side - 1) * pitch, step, 1);
         ushort16 window[16];
         for (int k = 0; k < 16; k++)
@@ -493,16 +500,16 @@ static inline int rk_mode(const rk_tree *t)
 __kernel void rk_slide_mode(__global const S_T *restrict source, __global uint *restrict scratch,
                             __global S_T *restrict result, __global const int *restrict P)
 {
-    const int item = get_global_id(2) + P[0], radius = P[5], step = P[4];
-    const long pitch = (long)(P[1] + 2 * radius) * step, out_pitch = (long)P[1] * step;
+    const int item = get_global_id(2) + P[0], radius = P_RADIUS, step = P_CHANNELS;
+    const long pitch = (long)(P_COLUMNS + 2 * radius) * step, out_pitch = (long)P_COLUMNS * step;
     rk_strip s;
     if (!rk_strip_of(item, P, &s)) return;
     const int n = s.x1 - s.x0, rows = s.y1 - s.y0;
     __global const S_T *in = source + s.source;
     __global S_T *out = result + s.result;
-    __global int *spans = (__global int *)(scratch + (long)item * P[16]);
+    __global int *spans = (__global int *)(scratch + (long)item * P_WORDS);
     for (int i = -radius; i <= radius; i++)
-        spans[i + radius] = rk_span(radius, i, P[7]);
+        spans[i + radius] = rk_span(radius, i, P_IS_DISC);
     rk_tree tree;
 #if S_BITS > 16
     const int m = n + 2 * radius;
@@ -540,12 +547,14 @@ __kernel void rk_slide_mode(__global const S_T *restrict source, __global uint *
 __kernel void rk_count_mode(__global const S_T *restrict source, __global S_T *restrict result,
                             __global const int *restrict P)
 {
-    const long item = (get_global_id(2) + P[0]) * (long)get_global_size(0) + get_global_id(0), row = (long)P[1] * P[4];
-    const long line = item / row, plane = line / P[2];
-    const int radius = P[5], step = P[4], y = line - plane * P[2], at = item - line * row;
-    const long pitch = (long)(P[1] + 2 * radius) * step;
-    if (plane >= P[3]) return;
-    __global const S_T *in = source + ((plane * P[15] + P[14] + y + radius) * pitch + at + (long)radius * step);
+    const long item = (get_global_id(2) + P[0]) * (long)get_global_size(0) + get_global_id(0);
+    const long row = (long)P_COLUMNS * P_CHANNELS;
+    const long line = item / row, plane = line / P_ROWS;
+    const int radius = P_RADIUS, step = P_CHANNELS, y = line - plane * P_ROWS, at = item - line * row;
+    const long pitch = (long)(P_COLUMNS + 2 * radius) * step;
+    if (plane >= P_PLANES) return;
+    __global const S_T *in =
+        source + ((plane * P_PLANE_ROWS + P_BEFORE + y + radius) * pitch + at + (long)radius * step);
     S_T mode = 0, from = 0;
     int most = 0;
     for (;;) {
@@ -553,7 +562,7 @@ __kernel void rk_count_mode(__global const S_T *restrict source, __global S_T *r
         S_T key = S_ALL;
         int count = 0, left = 0;
         for (int j = -radius; j <= radius; j++) {
-            const int span = rk_span(radius, j, P[7]);
+            const int span = rk_span(radius, j, P_IS_DISC);
             for (int i = -span; i <= span; i++) {
                 const S_T now = key_of(in[j * pitch + (long)i * step], false);
                 if (now < from) continue;

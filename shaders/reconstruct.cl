@@ -15,8 +15,9 @@
  * list of elements that are to be looked at; 0: the element is not in it, -1: it is the last one, else 1 more than the
  * one behind it.
  *
- * P: [1] rows, of all planes, [2] rows a plane, [3] elements a row, [4] channels, [5] rows a strip, [6] strips, [7]
- * work-items there is work for, [8] 1: elements that meet at a corner are neighbours, [9] rc_join: strips of a group.
+ * Of what its kernels take: P_HEIGHT, rows of all planes; P_PLANE, rows of one; P_WIDTH, elements a row; P_ROWS a
+ * strip, P_STRIPS; P_ITEMS, work-items there is work for; P_CORNERS, 1: elements that meet at a corner are neighbours;
+ * P_GROUP, strips of a group in rc_join.
  */
 static inline int rc_item(__global const int *P)
 {
@@ -256,8 +257,8 @@ static void rc_find(rc_area *a, int y, bool only_first)
 
 static rc_area rc_area_of(__global RC_T *v, __global const RC_LIMIT *limit, __global int *next, __global const int *P)
 {
-    const rc_area a = { .v = v, .limit = limit, .next = next, .plane = P[2], .n = P[3], .channels = P[4],
-                        .corners = P[8], .head = -1, .tail = -1 };
+    const rc_area a = { .v = v, .limit = limit, .next = next, .plane = P_PLANE, .n = P_WIDTH, .channels = P_CHANNELS,
+                        .corners = P_CORNERS, .head = -1, .tail = -1 };
     return a;
 }
 
@@ -265,10 +266,10 @@ __kernel void rc_strips(__global const RC_FROM *restrict from, __global const RC
                         __global RC_T *v, __global int *next, __global const int *P)
 {
     const int strip = rc_item(P);
-    if (strip >= P[7]) return;
+    if (strip >= P_ITEMS) return;
     rc_area a = rc_area_of(v, limit, next, P);
-    a.y0 = strip * P[5];
-    a.y1 = min(a.y0 + P[5], P[1]);
+    a.y0 = strip * P_ROWS;
+    a.y1 = min(a.y0 + P_ROWS, P_HEIGHT);
     for (int y = a.y0; y < a.y1; y++) {
         const long first = (long)y * a.n;
         __global RC_T *row = v + first;
@@ -309,11 +310,11 @@ __kernel void rc_join(__global const RC_LIMIT *restrict limit, __global RC_T *v,
                       __global const int *P)
 {
     const int item = rc_item(P);
-    const long first = (long)2 * item * P[9], middle = (first + P[9]) * P[5];
-    if (item >= P[7] || middle >= P[1] || middle % P[2] == 0) return;
+    const long first = (long)2 * item * P_GROUP, middle = (first + P_GROUP) * P_ROWS;
+    if (item >= P_ITEMS || middle >= P_HEIGHT || middle % P_PLANE == 0) return;
     rc_area a = rc_area_of(v, limit, next, P);
-    a.y0 = first * P[5];
-    a.y1 = min((first + 2 * P[9]) * P[5], (long)P[1]);
+    a.y0 = first * P_ROWS;
+    a.y1 = min((first + 2 * P_GROUP) * P_ROWS, (long)P_HEIGHT);
     for (int y = middle - 1; y <= middle; y++)
         rc_find(&a, y, false);
     rc_follow(&a);

@@ -8,8 +8,8 @@
  *
  * Labels are those from 1 on; of a label that is not there all is 0. Tables have RG_FIELDS numbers a label.
  *
- * P: [1] rows, [2] width, [3] labels, [4] strips, [5] rows a strip, [6] parts of the labels, [7] work-items there is
- * work for, [8] labels a work-item of rg_sum.
+ * Of what its kernels take: P_ROWS a strip, P_STRIPS; P_PARTS of the labels; P_ITEMS, work-items there is work for;
+ * P_EACH, labels of a work-item of rg_sum.
  */
 enum { RG_COUNT, RG_SUM_Y, RG_SUM_X, RG_MIN_Y, RG_MIN_X, RG_MAX_Y, RG_MAX_X, RG_FIELDS };
 
@@ -34,11 +34,11 @@ static inline void rg_run(__global long *t, long y, long x, long end)
 __kernel void rg_add(__global const int *restrict labels, __global long *restrict tables,
                      __global const int *restrict P)
 {
-    const int item = rg_item(P), width = P[2], parts = P[6], strip = item / parts, part = item % parts;
-    if (item >= P[7]) return;
-    const int first = (int)((long)P[3] * part / parts), end = (int)((long)P[3] * (part + 1) / parts);
-    const int y0 = strip * P[5], y1 = min(y0 + P[5], P[1]);
-    __global long *restrict t = tables + ((long)strip * P[3]) * RG_FIELDS;
+    const int item = rg_item(P), width = P_WIDTH, parts = P_PARTS, strip = item / parts, part = item % parts;
+    if (item >= P_ITEMS) return;
+    const int first = (int)((long)P_LABELS * part / parts), end = (int)((long)P_LABELS * (part + 1) / parts);
+    const int y0 = strip * P_ROWS, y1 = min(y0 + P_ROWS, P_HEIGHT);
+    __global long *restrict t = tables + ((long)strip * P_LABELS) * RG_FIELDS;
     for (long j = (long)first * RG_FIELDS; j < (long)end * RG_FIELDS; j++)
         t[j] = 0;
     for (int y = y0; y < y1; y++) {
@@ -55,11 +55,11 @@ __kernel void rg_add(__global const int *restrict labels, __global long *restric
 __kernel void rg_sum(__global const long *restrict tables, __global long *restrict result,
                      __global const int *restrict P)
 {
-    const int item = rg_item(P), labels = P[3], to = min((item + 1) * P[8], labels);
-    if (item >= P[7]) return;
-    for (int l = item * P[8]; l < to; l++) {
+    const int item = rg_item(P), labels = P_LABELS, to = min((item + 1) * P_EACH, labels);
+    if (item >= P_ITEMS) return;
+    for (int l = item * P_EACH; l < to; l++) {
         long sum[RG_FIELDS] = { 0 };
-        for (int s = 0; s < P[4]; s++) {
+        for (int s = 0; s < P_STRIPS; s++) {
             __global const long *restrict t = tables + ((long)s * labels + l) * RG_FIELDS;
             if (t[RG_COUNT] == 0) continue;
             const bool is_first = sum[RG_COUNT] == 0;

@@ -9,10 +9,11 @@
  * SC_COUNTS, 1: what is added is one integer for all, so tables, of uint, count how often, which is as much memory as
  * it takes and no more; sc_sum multiplies.
  *
- * Which blocks there are is fixed by the sizes; parts only share a block's work, and each reads all of its indices. P:
- * [1] indices, [2] rows of the result, [3] elements a row, [4] indices a block, [5] blocks, [6] parts a block, [7]
- * work-items there is work for, [8] elements a work-item of sc_sum, [9] 1: one value serves all, [10] 1: there is a
- * base.
+ * Which blocks there are is fixed by the sizes; parts only share a block's work, and each reads all of its indices.
+ *
+ * Of what its kernels take: P_N indices; P_ROWS of the result, of P_WIDTH elements; P_BLOCK indices a block, P_BLOCKS,
+ * P_PARTS a block; P_ITEMS, work-items there is work for; P_EACH, elements of a work-item of sc_sum; P_ONE_VALUE, 1:
+ * one serves all; P_HAS_BASE.
  */
 static inline int sc_item(__global const int *P)
 {
@@ -76,11 +77,12 @@ SC_APART void sc_clear(__global SC_TABLE *t, long n)
 __kernel void sc_add(__global const int *restrict index, __global const SC_T *restrict values,
                      __global SC_TABLE *restrict tables, __global const int *restrict P)
 {
-    const int item = sc_item(P), width = P[3], parts = P[6], block = item / parts, part = item % parts, one = P[9];
-    const long m = (long)P[2] * width, from = (long)block * P[4], to = min(from + P[4], (long)P[1]);
-    if (item >= P[7]) return;
+    const int item = sc_item(P), width = P_WIDTH, parts = P_PARTS, block = item / parts, part = item % parts;
+    const int one = P_ONE_VALUE;
+    const long m = (long)P_ROWS * width, from = (long)block * P_BLOCK, to = min(from + P_BLOCK, (long)P_N);
+    if (item >= P_ITEMS) return;
     /* Whole rows, so that a part finds out once for an index whether it is its own. */
-    const int r0 = (int)((long)P[2] * part / parts), r1 = (int)((long)P[2] * (part + 1) / parts);
+    const int r0 = (int)((long)P_ROWS * part / parts), r1 = (int)((long)P_ROWS * (part + 1) / parts);
     __global SC_TABLE *t = tables + block * m;
     __global const SC_T *own = values + (one ? 0 : from * width);
     sc_clear(t + (long)r0 * width, (long)(r1 - r0) * width);
@@ -108,6 +110,6 @@ __kernel void sc_sum(__global const SC_T *restrict base, __global const SC_T *re
                      __global const int *restrict P)
 {
     const int item = sc_item(P);
-    const long m = (long)P[2] * P[3], from = (long)item * P[8], to = min(from + P[8], m);
-    if (item < P[7]) sc_join(base, values, tables, result, from, to, m, P[5], P[10]);
+    const long m = (long)P_ROWS * P_WIDTH, from = (long)item * P_EACH, to = min(from + P_EACH, m);
+    if (item < P_ITEMS) sc_join(base, values, tables, result, from, to, m, P_BLOCKS, P_HAS_BASE);
 }

@@ -6,9 +6,9 @@
  *     so_rows                          short rows: a work-item sorts some, by merging runs
  *     so_count, so_scan, so_scatter    long rows: 8 bits of the keys at a time, from the lowest
  *
- * Both are stable. P: [1] n, [2] rows, [3] work-items there is work for, [4] rows a work-item, [5] chunks a row,
- * [6] elements a chunk, [7] bits below the digit, [8] 1: elements are read, not keys, [9] 1: elements are written,
- * [10] 1: descending, [11] rows in the source before the first one.
+ * Both are stable. Of what its kernels take: P_N elements a row; P_ITEMS, work-items there is work for; P_EACH, rows of
+ * a work-item; P_CHUNKS a row, of P_CHUNK elements; P_SHIFT, bits below the digit; P_READS_ELEMENTS, 1: they are read,
+ * not keys; P_WRITES_ELEMENTS, 1; P_BEFORE, rows in the source before the first one.
  */
 static inline int so_item(__global const int *P)
 {
@@ -79,15 +79,15 @@ SO_APART void so_merge(__global const S_T *k, __global const int *at, __global S
 __kernel void so_rows(__global const S_T *source, __global S_T *ka, __global S_T *kb, __global int *ia,
                       __global int *ib, __global const int *P)
 {
-    const int n = P[1], item = so_item(P);
-    const bool descending = P[10] != 0;
+    const int n = P_N, item = so_item(P);
+    const bool descending = P_DESCENDING != 0;
     int levels = 0;
     for (int run = SO_RUN; run < n; run *= 2)
         levels++;
-    for (int row = item * P[4]; item < P[3] && row < min(item * P[4] + P[4], P[2]); row++) {
+    for (int row = item * P_EACH; item < P_ITEMS && row < min(item * P_EACH + P_EACH, P_ROWS); row++) {
         const long base = (long)row * n;
         bool is_b = (levels & 1) == 0;
-        so_runs(source + (long)P[11] * n + base, (is_b ? kb : ka) + base, (is_b ? ib : ia) + base, n, descending);
+        so_runs(source + (long)P_BEFORE * n + base, (is_b ? kb : ka) + base, (is_b ? ib : ia) + base, n, descending);
         for (int run = SO_RUN; run < n; run *= 2) {
             if (is_b)
                 so_merge(kb + base, ib + base, ka + base, ia + base, n, run);
@@ -104,20 +104,19 @@ __kernel void so_rows(__global const S_T *source, __global S_T *ka, __global S_T
 
 /* ---- long rows -------------------------------------------------------------------------------- */
 
-#define SO_DIGITS 256
-
 /* How often each digit occurs in a chunk: table[row][chunk][digit]. */
 SO_APART void so_count_chunk(__global const S_T *restrict source, __global const S_T *restrict keys,
                              __global int *restrict table, __global const int *restrict P, int item)
 {
-    const int n = P[1], row = item / P[5], from = item % P[5] * P[6], to = from + min(P[6], n - from), shift = P[7];
-    const bool descending = P[10] != 0;
+    const int n = P_N, row = item / P_CHUNKS, from = item % P_CHUNKS * P_CHUNK, to = from + min(P_CHUNK, n - from);
+    const int shift = P_SHIFT;
+    const bool descending = P_DESCENDING != 0;
     int counts[SO_DIGITS];
-    if (item >= P[3]) return;
+    if (item >= P_ITEMS) return;
     for (int d = 0; d < SO_DIGITS; d++)
         counts[d] = 0;
-    if (P[8]) {
-        __global const S_T *restrict x = source + ((long)P[11] + row) * n;
+    if (P_READS_ELEMENTS) {
+        __global const S_T *restrict x = source + ((long)P_BEFORE + row) * n;
         for (int i = from; i < to; i++)
             counts[key_of(x[i], descending) >> shift & 255]++;
     } else {
@@ -138,8 +137,8 @@ __kernel void so_count(__global const S_T *restrict source, __global const S_T *
 /* A work-item a digit of a row: its counts become how many stand in chunks before; their sum goes behind the table. */
 __kernel void so_scan(__global int *restrict table, __global const int *restrict P)
 {
-    const int item = so_item(P), row = item / SO_DIGITS, d = item % SO_DIGITS, chunks = P[5];
-    if (item >= P[2] * SO_DIGITS) return;
+    const int item = so_item(P), row = item / SO_DIGITS, d = item % SO_DIGITS, chunks = P_CHUNKS;
+    if (item >= P_ROWS * SO_DIGITS) return;
     __global int *restrict t = table + (long)row * chunks * SO_DIGITS + d;
     int sum = 0;
     for (int c = 0; c < chunks; c++) {
@@ -147,7 +146,7 @@ __kernel void so_scan(__global int *restrict table, __global const int *restrict
         t[(long)c * SO_DIGITS] = sum;
         sum += count;
     }
-    table[(long)P[2] * chunks * SO_DIGITS + item] = sum;
+    table[(long)P_ROWS * chunks * SO_DIGITS + item] = sum;
 }
 
 #if S_INDEX
@@ -172,22 +171,23 @@ SO_APART void so_scatter_chunk(__global const S_T *source, __global const S_T *f
                                __global const int *from_i, __global int *to_i, __global const int *restrict table,
                                __global const int *restrict P, int item)
 {
-    const int n = P[1], row = item / P[5], from = item % P[5] * P[6], to = from + min(P[6], n - from), shift = P[7];
-    const bool last = P[9] != 0, descending = P[10] != 0;
+    const int n = P_N, row = item / P_CHUNKS, from = item % P_CHUNKS * P_CHUNK, to = from + min(P_CHUNK, n - from);
+    const int shift = P_SHIFT;
+    const bool last = P_WRITES_ELEMENTS != 0, descending = P_DESCENDING != 0;
     int next[SO_DIGITS], sum = 0;
-    if (item >= P[3]) return;
+    if (item >= P_ITEMS) return;
     __global const int *restrict before = table + (long)item * SO_DIGITS;
-    __global const int *restrict totals = table + (long)P[2] * P[5] * SO_DIGITS + (long)row * SO_DIGITS;
+    __global const int *restrict totals = table + (long)P_ROWS * P_CHUNKS * SO_DIGITS + (long)row * SO_DIGITS;
     for (int d = 0; d < SO_DIGITS; d++) {
         next[d] = sum + before[d];
         sum += totals[d];
     }
-    source += ((long)P[11] + row) * n;
+    source += ((long)P_BEFORE + row) * n;
     from_k += (long)row * n;
     to_k += (long)row * n;
     from_i += (long)row * n;
     to_i += (long)row * n;
-    if (P[8]) {
+    if (P_READS_ELEMENTS) {
         for (int i = from; i < to; i++)
             SO_PUT(key_of(source[i], descending), i)
     } else {

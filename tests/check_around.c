@@ -520,10 +520,10 @@ START_TEST(the_graph_as_text_is_the_graph)
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         imgpar_array *first = imgpar_apply(b.ctx, texts[k], &array, 1);
         ck_assert_msg(first->op, "%s: %s", texts[k], imgpar_array_message(first));
-        char *text = ip_graph_text(&first, 1);
+        char *text = ip_graph_unparse(&first, 1);
         imgpar_array *second = imgpar_apply(b.ctx, text, &array, 1);
         ck_assert_msg(second->op, "%s: %s: %s", texts[k], text, imgpar_array_message(second));
-        char *again = ip_graph_text(&second, 1);
+        char *again = ip_graph_unparse(&second, 1);
         ck_assert_str_eq(text, again);
         imgpar_array_release(first);
         imgpar_array_release(second);

@@ -390,7 +390,7 @@ START_TEST(the_graph_as_text_is_the_graph)
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         imgpar_array *first = imgpar_apply(b.ctx, texts[k], &array, 1);
         ck_assert_msg(first->op, "%s: %s", texts[k], imgpar_array_message(first));
-        char *text = ip_graph_text(&first, 1);
+        char *text = ip_graph_unparse(&first, 1);
         imgpar_array *pair[] = { first, imgpar_apply(b.ctx, text, &array, 1) },
                      *differ = imgpar_apply(b.ctx, "cast(maxval(abs($1 - $2)), f64)", pair, 2);
         double most = NAN;

@@ -1392,7 +1392,7 @@ static ip_str two_calls(imgpar_pipeline *first, imgpar_pipeline *second, imgpar_
     imgpar_pipeline *const both[] = { first, second };
     for (int k = 0; k < 2; k++) {
         imgpar_array *a = imgpar_pipeline_apply(both[k], ctx, in, n);
-        char *text = imgpar_array_status(a) ? NULL : ip_graph_text(&a, 1);
+        char *text = imgpar_array_status(a) ? NULL : ip_graph_unparse(&a, 1);
         const bool has_loop = text && strstr(text, "iterate("); /* each of which has a hash of its own */
         if (text) ip_str_printf(&texts, "%s%016llx\n", text, has_loop ? 0ull : (unsigned long long)a->hash);
         ip_free(text);

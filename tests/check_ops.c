@@ -520,11 +520,11 @@ START_TEST(dumps_read_back)
     imgpar_array *a = array_of("[4, 6] u8");
     imgpar_array *first = imgpar_apply(ctx, dumps[_i].text, &a, 1);
     ck_assert_msg(!imgpar_array_status(first), "%s", imgpar_array_message(first));
-    char *text = ip_graph_text(&first, 1);
+    char *text = ip_graph_unparse(&first, 1);
     ck_assert_str_eq(text, dumps[_i].dump);
     imgpar_array *second = imgpar_apply(ctx, text, &a, 1);
     ck_assert_msg(!imgpar_array_status(second), "%s", imgpar_array_message(second));
-    char *again = ip_graph_text(&second, 1);
+    char *again = ip_graph_unparse(&second, 1);
     ck_assert_str_eq(again, text);
     imgpar_free(text);
     imgpar_free(again);
@@ -553,7 +553,7 @@ START_TEST(deep_graphs_are_freed_without_recursion)
     imgpar_array *a = array_of("[1] u8");
     for (int k = 0; k < 100000; k++)
         imgpar_array_replace(&a, imgpar_invert(a));
-    char *text = ip_graph_text(&a, 1);
+    char *text = ip_graph_unparse(&a, 1);
     ck_assert_ptr_nonnull(strstr(text, "\nn100000\n"));
     imgpar_free(text);
     imgpar_array_release(a);
@@ -595,7 +595,7 @@ START_TEST(building_survives_every_failed_allocation)
         ip_fault_set(IP_FAULT_ALLOC, ++n);
         imgpar_array *b = imgpar_op(ctx, "convolve", &a, 1, "matrix=[1 2 1; 2 4 2; 1 2 1], scale=16, border=wrap");
         imgpar_array *c = imgpar_op(ctx, "add", &b, 1, "b=3");
-        char *text = ip_graph_text(&c, 1);
+        char *text = ip_graph_unparse(&c, 1);
         failed = ip_fault_seen(IP_FAULT_ALLOC) >= n;
         ip_fault_set(IP_FAULT_ALLOC, 0);
         ck_assert(imgpar_array_status(c) == IMGPAR_OK || imgpar_array_status(c) == IMGPAR_E_HOST_MEMORY);

@@ -14,7 +14,7 @@ static inline bool has_exact_bytes(imgpar_context *ctx, imgpar_array *a)
     const ip_compile_options options = ip_context_compile_options(ctx, ctx->device);
     ip_error err = { .status = IMGPAR_OK };
     ip_plan *plan;
-    if (!options.own_functions || ip_compile(&a, 1, &options, &plan, &err)) return false;
+    if (!options.device.uses_own_functions || ip_compile(&a, 1, &options, &plan, &err)) return false;
     const bool is_exact = ip_ir_is_exact(plan->ir);
     ip_plan_free(plan);
     return is_exact;

@@ -84,7 +84,7 @@ static bool note_read(ip_expr *x, void *user)
 ip_reads ip_reads_of(const ip_site *site, ip_expr *body)
 {
     reading r = { .site = site };
-    if (site->options->streams && site->kernel->schedule == IP_SCHEDULE_ROWS)
+    if (site->options->device.has_clang_builtins && site->kernel->schedule == IP_SCHEDULE_ROWS)
         ip_x_descend(site->ir, body, note_read, &r);
     int n = 0;
     for (int k = 0; k < r.found.n; k++)
@@ -162,14 +162,14 @@ void ip_choose_blocks(const ip_site *site, ip_kernel *kernel)
 {
     bool has_panels = kernel->is_transpose && !kernel->whole_rows;
     kernel->n_ahead = 0;
-    for (int k = 0; k < kernel->n_placed && site->options->streams; k++) {
+    for (int k = 0; k < kernel->n_placed && site->options->device.has_clang_builtins; k++) {
         ip_placed *p = &kernel->placed[k];
         if (p->stage->kind != IP_STAGE_MAP) continue;
         choose_block(site, kernel, p);
         if (p->is_streamed && has_panels && p->stage->dims[3] > 0)
             kernel->columns_beyond = ip_max_int(kernel->columns_beyond, columns_of_line(p->stage));
     }
-    if (site->options->streams && kernel->n_placed > 1) find_rows_ahead(site, kernel);
+    if (site->options->device.has_clang_builtins && kernel->n_placed > 1) find_rows_ahead(site, kernel);
 }
 
 /* ---- scratch memory ------------------------------------------------------------------------------------ */

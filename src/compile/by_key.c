@@ -148,8 +148,11 @@ static bool become_fold(ip_ir *ir, ip_stage *s)
 
 imgpar_status ip_pass_by_key(ip_plan *plan, const ip_compile_options *options, ip_error *err)
 {
-    const bool in_whole = !options->in_parts && !options->totals && !options->spills && !options->promises;
-    if (!options->is_cpu || !options->fuse || options->checks || !in_whole || !ip_walks_rows(options)) return IMGPAR_OK;
+    const bool in_whole =
+        !options->in_parts && !options->goal.totals && !options->goal.spills && !options->goal.promises;
+    if (!options->device.prefers_rows || !options->fuse || options->checks || !in_whole ||
+        options->schedule != IP_SCHEDULE_ROWS)
+        return IMGPAR_OK;
     bool any = false;
     for (int k = 0; k < plan->ir->n_stages; k++) {
         ip_stage *s = plan->ir->stages[k];

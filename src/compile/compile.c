@@ -119,11 +119,11 @@ static imgpar_status verify_rows(ip_plan *plan, ip_error *err) { return ip_plan_
 
 /* For what a pass runs; the interpreter takes stages as they were lowered. */
 static bool always(const ip_compile_options *options) { return options != NULL; }
-static bool for_promises(const ip_compile_options *options) { return options->promises != 0; }
-static bool for_looks(const ip_compile_options *options) { return options->look != 0; }
-static bool for_totals(const ip_compile_options *options) { return options->totals; }
-static bool for_spills(const ip_compile_options *options) { return options->spills; }
-static bool for_kernels(const ip_compile_options *options) { return !options->keep_stages; }
+static bool for_promises(const ip_compile_options *options) { return options->goal.promises != 0; }
+static bool for_looks(const ip_compile_options *options) { return options->goal.look != 0; }
+static bool for_totals(const ip_compile_options *options) { return options->goal.totals; }
+static bool for_spills(const ip_compile_options *options) { return options->goal.spills; }
+static bool for_kernels(const ip_compile_options *options) { return !options->goal.keep_stages; }
 
 static const struct pass {
     const char *name; /* for messages; and the word of IMGPAR_DUMP that shows its result */
@@ -189,9 +189,22 @@ static imgpar_status run_pass(ip_plan *plan, const struct pass *pass, const ip_c
     return !st && pass->verify ? pass->verify(plan, err) : st;
 }
 
-imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile_options *options, ip_plan **out,
+/* The rules between options, applied once. */
+static ip_compile_options settled(const ip_compile_options *asked)
+{
+    ip_compile_options options = *asked;
+    options.schedule = asked->tuning.schedule;
+    if (options.schedule == IP_SCHEDULE_AUTO)
+        options.schedule = asked->device.prefers_rows ? IP_SCHEDULE_ROWS : IP_SCHEDULE_TILES;
+    options.device.has_loop_hints &= !asked->checks;     /* what checks does not vectorise */
+    options.device.has_clang_builtins &= !asked->checks; /* elements are checked where they are stored */
+    return options;
+}
+
+imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile_options *asked, ip_plan **out,
                          ip_error *err)
 {
+    const ip_compile_options options = settled(asked);
     *out = NULL;
     ip_plan *plan = ip_zalloc(sizeof *plan);
     if (!plan || !(plan->ir = ip_ir_new())) {
@@ -202,8 +215,8 @@ imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile
     plan->asked = arrays;
     plan->n_asked = n;
     for (size_t k = 0; !st && k < sizeof passes / sizeof *passes; k++) {
-        st = run_pass(plan, &passes[k], options, err);
-        if (options->promises && plan->n_outputs == 0) break;
+        st = run_pass(plan, &passes[k], &options, err);
+        if (options.goal.promises && plan->n_outputs == 0) break;
     }
     plan->asked = NULL;
     plan->n_asked = 0;

@@ -158,7 +158,7 @@ static int grouped_pixels(const ip_site *site, ip_expr *body, imgpar_dtype store
 
 bool ip_is_of_angle(const ip_compile_options *options, const ip_expr *x)
 {
-    return options->own_functions && x->dtype == IMGPAR_F64 &&
+    return options->device.uses_own_functions && x->dtype == IMGPAR_F64 &&
            (x->op == IP_X_SIN || x->op == IP_X_COS || x->op == IP_X_TAN);
 }
 

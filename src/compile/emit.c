@@ -171,7 +171,7 @@ static const char *params_space(const ip_emit *e)
         bytes += (uint64_t)slot_cells(&k->slots[i]) * sizeof(int);
     for (int i = 0; i < k->n_tables; i++)
         bytes += (uint64_t)k->tables[i]->dims[2] * ip_dtype(k->tables[i]->dtype)->size_bytes;
-    return !k->looks_up && bytes <= e->options->target.constant_bytes ? "__constant int" : "__global const int";
+    return !k->looks_up && bytes <= e->options->device.target.constant_bytes ? "__constant int" : "__global const int";
 }
 
 /* ---- text -------------------------------------------------------------------------------- */
@@ -183,7 +183,10 @@ static const char *params_space(const ip_emit *e)
  * the kernel calls: machine code is there in half of the time. A function that asks for an item's number would be
  * inlined all the same, so the numbers are arguments.
  */
-static bool calls_its_body(const ip_emit *e) { return e->options->is_cpu && e->kernel->schedule == IP_SCHEDULE_ROWS; }
+static bool calls_its_body(const ip_emit *e)
+{
+    return e->options->device.prefers_rows && e->kernel->schedule == IP_SCHEDULE_ROWS;
+}
 
 ip_site ip_emit_site(const ip_emit *e)
 {
@@ -309,7 +312,7 @@ static void print_part(ip_emit *e, const part *p, ip_str *out)
         print_signature(e, p->suffix, out);
     }
     print_slots(e, out);
-    ip_s_print(p->body, 4, e->options->pragmas, out);
+    ip_s_print(p->body, 4, e->options->device.has_loop_hints, out);
     ip_str_append(out, "}\n");
     if (calls_its_body(e)) print_call(e, p->suffix, out);
 }

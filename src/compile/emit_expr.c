@@ -156,8 +156,8 @@ static const char *const negative_patterns[IP_X_N] = {
 static const char *pattern_of(ip_emit *e, const ip_expr *x)
 {
     const char *own = own_patterns[x->op][x->dtype == IMGPAR_F64], *rounding = roundings[x->op][x->dtype == IMGPAR_F64];
-    if (e->options->own_functions && rounding) return rounding;
-    if (!e->options->own_functions || !own) return patterns[x->op];
+    if (e->options->device.uses_own_functions && rounding) return rounding;
+    if (!e->options->device.uses_own_functions || !own) return patterns[x->op];
     e->kernel->helpers |= 1u << IP_HELPERS_FUNCTIONS;
     bool is_root = x->op == IP_X_POW && x->dtype == IMGPAR_F32 && is_fraction(x->arg[1]);
     if (e->far && ip_is_of_angle(e->options, x)) return near_patterns[x->op];
@@ -214,8 +214,8 @@ static const char *number_text(ip_emit *e, const ip_expr *x)
 static bool is_kept_short(const ip_emit *e, const ip_expr *x)
 {
     bool is_read_again = x->id < uses_size(e) && e->uses[x->id + 1] > 1;
-    return e->options->pragmas && x->dtype == IMGPAR_U16 && x->op == IP_X_ADD && is_read_again && !ip_x_is_uniform(x) &&
-           x->arg[0]->hi + x->arg[1]->hi <= UINT16_MAX;
+    return e->options->device.has_loop_hints && x->dtype == IMGPAR_U16 && x->op == IP_X_ADD && is_read_again &&
+           !ip_x_is_uniform(x) && x->arg[0]->hi + x->arg[1]->hi <= UINT16_MAX;
 }
 
 /* + - * of integers: small ones are computed as int and cut; wide ones that may wrap go through unsigned. */

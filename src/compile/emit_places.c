@@ -112,7 +112,7 @@ static const char *array_named(const ip_named *named, const ip_expr *x)
 /* What pixels below p to p + n will read: Note [Places prefetched]. */
 static void prefetch_places(ip_emit *e, const ip_places *places, const ip_named *named, const char *outside)
 {
-    if (!e->options->streams) return;
+    if (!e->options->device.has_clang_builtins) return;
     const char *is_large = ip_emit_slot(e, IP_SLOT_PREFETCHES);
     ip_stmt *when = ip_emit_if(e, ip_text(e->ir, "%s != 0 & !%s", is_large, outside));
     for (int k = 0; k < places->n_prefetched; k++) {

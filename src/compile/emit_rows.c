@@ -178,7 +178,7 @@ static void prefetch_written(ip_emit *e, const ip_placed *p)
 {
     enum { LEAST_PIXEL = 4, LEAST_BYTES = 128 };
     int pixel = e->channels * (int)ip_dtype(p->stage->dtype)->size_bytes;
-    if (!e->options->streams || !p->is_streamed || pixel < LEAST_PIXEL) return;
+    if (!e->options->device.has_clang_builtins || !p->is_streamed || pixel < LEAST_PIXEL) return;
     const char *prefetches = ip_emit_slot(e, IP_SLOT_PREFETCHES);
     ip_stmt *when = ip_emit_if(
         e, ip_text(e->ir, "%s && !%s && (xb - xa) * %d >= %d", prefetches, ip_emit_streams(e), pixel, LEAST_BYTES));

@@ -194,7 +194,10 @@ const char *ip_scan_out(ip_scan *w, const char *name, const char *z, const char 
     return name;
 }
 
-bool ip_scan_streams(const ip_scan *w) { return w->phase == IP_SCAN_RESULT && w->e->options->streams; }
+bool ip_scan_streams(const ip_scan *w)
+{
+    return w->phase == IP_SCAN_RESULT && w->e->options->device.has_clang_builtins;
+}
 
 void ip_scan_declare_line(ip_scan *w)
 {

@@ -56,7 +56,7 @@ static void prefetch_next(ip_emit *e, const ip_placed *p, const char *from, cons
     enum { PAGE_BYTES = 4096 };
     const ip_stage *source = p->source;
     int size = (int)ip_dtype(source->dtype)->size_bytes, pixel = (int)source->dims[3] * size;
-    if (!e->options->streams || (p->is_deep && !(p->stage->body->arg[1]->uses & IP_USES_X))) return;
+    if (!e->options->device.has_clang_builtins || (p->is_deep && !(p->stage->body->arg[1]->uses & IP_USES_X))) return;
     const char *pitch = ip_emit_slot_of(e, IP_SLOT_PITCH, source);
     const char *later = ip_text(e->ir, "%s + (%d / ((long)%s * %d) + 1) * %s", first_of_run(e, p, from, row),
                                 PAGE_BYTES, pitch, size, pitch);

@@ -93,7 +93,7 @@ static void show_box(framing *f, ip_stage *s)
 imgpar_status ip_pass_frame(ip_plan *plan, const ip_compile_options *options, ip_error *err)
 {
     framing f = { .ir = plan->ir, .fits = true };
-    if (!options->fuse || options->is_step || options->totals || !stands_alone(plan)) return IMGPAR_OK;
+    if (!options->fuse || options->goal.is_step || options->goal.totals || !stands_alone(plan)) return IMGPAR_OK;
     ip_stage *s = plan->outputs[0];
     ip_stage_each_load(plan->ir, s, check_load, &f);
     bool is_empty = s->dims[0] * s->dims[1] * s->dims[2] == 0;

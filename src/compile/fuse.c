@@ -243,7 +243,7 @@ static bool fits_rows(fusing *f, ip_kernel *kernel, const char **why)
 
 static bool place(fusing *f, ip_kernel *kernel, const char **why)
 {
-    return kernel->schedule == IP_SCHEDULE_TILES ? ip_place_tiles(f->plan, kernel, &f->options->target, why)
+    return kernel->schedule == IP_SCHEDULE_TILES ? ip_place_tiles(f->plan, kernel, &f->options->device.target, why)
                                                  : fits_rows(f, kernel, why);
 }
 
@@ -545,19 +545,17 @@ static void leave_tiles(ip_plan *plan, ip_kernel *k)
         take_pixels(k, "its elements are read at computed places");
 }
 
-static ip_schedule default_schedule(const ip_compile_options *options)
+/* What kernels begin with: those of textures are found among those of pixels. */
+static ip_schedule first_schedule(ip_schedule asked)
 {
-    if (options->tuning.schedule == IP_SCHEDULE_ROWS || options->tuning.schedule == IP_SCHEDULE_TILES)
-        return options->tuning.schedule;
-    if (options->tuning.schedule == IP_SCHEDULE_AUTO) return options->is_cpu ? IP_SCHEDULE_ROWS : IP_SCHEDULE_TILES;
-    return IP_SCHEDULE_PIXELS;
+    return asked == IP_SCHEDULE_ROWS || asked == IP_SCHEDULE_TILES ? asked : IP_SCHEDULE_PIXELS;
 }
 
 imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_error *err)
 {
     ip_ir *ir = plan->ir;
     size_t n = (size_t)ir->n_stages + 1;
-    fusing f = { .plan = plan, .options = options, .schedule = default_schedule(options) };
+    fusing f = { .plan = plan, .options = options, .schedule = first_schedule(options->schedule) };
     f.of = ip_zalloc(n * sizeof *f.of);
     if (ip_grouping_begin(&f.groups, plan) && f.of)
         fuse_all(&f);
@@ -570,8 +568,8 @@ imgpar_status ip_pass_fuse(ip_plan *plan, const ip_compile_options *options, ip_
         ip_kernel *kernel = &plan->kernels[k];
         const char *why = "";
         list_ops(kernel);
-        if (options->tuning.schedule == IP_SCHEDULE_TEXTURE && kernel->schedule == IP_SCHEDULE_PIXELS)
-            take_textures(plan, kernel, &options->target);
+        if (options->schedule == IP_SCHEDULE_TEXTURE && kernel->schedule == IP_SCHEDULE_PIXELS)
+            take_textures(plan, kernel, &options->device.target);
         if (kernel->schedule == IP_SCHEDULE_TILES)
             leave_tiles(plan, kernel);
         else if (!kernel->placed && ip_kernel_walks_rows(kernel) && !ip_place_stages(plan, kernel, &why) && !ir->failed)

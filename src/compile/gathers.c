@@ -97,7 +97,7 @@ static void look_for_gathered(ip_expr *x, void *user)
 bool ip_gathers_words(const ip_site *site, ip_expr *body)
 {
     const bool is_little_endian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__; /* the device is this processor */
-    const bool may = ip_site_calls_helpers(site) && site->options->pragmas && is_little_endian &&
+    const bool may = ip_site_calls_helpers(site) && ip_site_vectorises(site) && is_little_endian &&
                      site->options->tuning.vector_bytes >= LEAST_VECTOR && site->channels <= IP_WRITTEN_CHANNELS;
     gather_check c = { .site = site, .body = body };
     if (!may || ip_x_has_window(site->ir, body) || ip_x_has_loop(site->ir, body) ||

@@ -57,11 +57,7 @@ bool ip_is_pointwise(ip_ir *ir, const ip_stage *p)
     return !has_neighbours && !ip_x_has_window(ir, p->body);
 }
 
-bool ip_walks_rows(const ip_compile_options *o)
-{
-    ip_schedule schedule = o->tuning.schedule;
-    return schedule == IP_SCHEDULE_ROWS || (schedule == IP_SCHEDULE_AUTO && o->is_cpu);
-}
+static bool is_for_rows(const ip_inlining *in) { return in->options->schedule == IP_SCHEDULE_ROWS; }
 
 /* Neighbours of interleaved channels are read quickly in a flat loop only: such a stage is not put into one that is
  * not. */
@@ -69,7 +65,7 @@ static bool loses_flat_loop(const ip_inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
     ip_broadcast broadcast;
-    return ip_walks_rows(in->options) && in->options->fuse && !in->reader_is_flat && in->of[p->id].size <= FLAT_SIZE &&
+    return is_for_rows(in) && in->options->fuse && !in->reader_is_flat && in->of[p->id].size <= FLAT_SIZE &&
            ip_find_broadcast(in->ir, p->body, p->dims[3], &broadcast) && !ip_is_pointwise(in->ir, p);
 }
 
@@ -78,8 +74,8 @@ static bool loses_idiom(const ip_inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
     ip_match match;
-    return ip_walks_rows(in->options) && in->options->fuse && in->options->streams && in->of[p->id].n_loads > 1 &&
-           ip_idiom_find(in->ir, NULL, p, p->body, &match) && match.idiom->stays_apart;
+    return is_for_rows(in) && in->options->fuse && in->options->device.has_clang_builtins &&
+           in->of[p->id].n_loads > 1 && ip_idiom_find(in->ir, NULL, p, p->body, &match) && match.idiom->stays_apart;
 }
 
 static bool check_gather(ip_expr *x, void *user)
@@ -115,7 +111,7 @@ static bool loses_lanes(const ip_inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
     bool has_lanes = p->dims[3] == 3 || p->dims[3] == 4;
-    if (!ip_walks_rows(in->options) || !in->options->fuse || !has_lanes || p->body->op == IP_X_LOAD ||
+    if (!is_for_rows(in) || !in->options->fuse || !has_lanes || p->body->op == IP_X_LOAD ||
         in->of[p->id].size > FLAT_SIZE)
         return false;
     apart_search apart = { .reader = in->reader, .source = p };
@@ -175,8 +171,7 @@ static bool is_shared_row(const ip_inlining *in, const ip_expr *x)
 static bool is_product_of_rows(const ip_inlining *in, const ip_stage *p)
 {
     const ip_expr *x = p->body;
-    if (!ip_walks_rows(in->options) || !in->options->fuse || x->op != IP_X_MUL || in->of[p->id].n_readers > 1)
-        return false;
+    if (!is_for_rows(in) || !in->options->fuse || x->op != IP_X_MUL || in->of[p->id].n_readers > 1) return false;
     for (int k = 0; k < 2; k++)
         if (x->arg[k]->op != IP_X_LOAD || !ip_stage_computes(x->arg[k]->source)) return false;
     if (!ip_dtype(p->dtype)->is_float || !(is_shared_row(in, x->arg[0]) || is_shared_row(in, x->arg[1]))) return false;
@@ -233,8 +228,7 @@ static bool is_computed_twice(const ip_inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
     channel_count c = { .of = p };
-    if (!ip_walks_rows(in->options) || !in->options->fuse || !in->reader_is_flat || in->of[p->id].size <= COST)
-        return false;
+    if (!is_for_rows(in) || !in->options->fuse || !in->reader_is_flat || in->of[p->id].size <= COST) return false;
     ip_stage_each_load(in->ir, in->reader, note_channel, &c);
     return c.own && c.other;
 }
@@ -263,8 +257,7 @@ static bool is_kept_mix(const ip_inlining *in, const ip_expr *load)
     mix m = { 0 };
     ip_stage_each_load(in->ir, p, add_channel, &m);
     bool is_small = (int)ip_dtype(p->dtype)->size_bytes <= m.bytes;
-    return m.n_channels > 1 && (is_small || in->of[p->id].is_in_line_buffer) && ip_walks_rows(in->options) &&
-           in->options->fuse;
+    return m.n_channels > 1 && (is_small || in->of[p->id].is_in_line_buffer) && is_for_rows(in) && in->options->fuse;
 }
 
 /* Whether fusing will keep p's rows where its reader sets their rate (place_rates.c, Note [Producer row rates]). */
@@ -291,7 +284,7 @@ static bool adds_inputs(const ip_inlining *in, const ip_stage *p)
 static bool is_dearer_elsewhere(const ip_inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
-    if (!ip_walks_rows(in->options) || p->body->op == IP_X_LOAD || p->dims[1] == 1) return false;
+    if (!is_for_rows(in) || p->body->op == IP_X_LOAD || p->dims[1] == 1) return false;
     ip_reach reach = ip_load_reach(load, ip_stage_domain(in->reader));
     if (!reach.is_in_rows && !(reach.is_paced && keeps_pace(in, p))) return false;
     load_count count = { .of = p, .at_steps = true };

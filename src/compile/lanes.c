@@ -177,8 +177,8 @@ int64_t ip_even_step(const ip_site *site, ip_expr *body)
 
 static lane_check check_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored)
 {
-    bool may = site->options->pragmas && !site->options->checks && site->channels >= LEAST_CHANNELS &&
-               site->channels <= IP_LANES && stored == body->dtype;
+    bool may = site->options->device.has_loop_hints && site->channels >= LEAST_CHANNELS && site->channels <= IP_LANES &&
+               stored == body->dtype;
     lane_check c = { .site = site, .fits = may, .is_kept = true };
     ip_expr *part = ip_lanes_part(site, body);
     c.fits = may && is_number(part);

@@ -85,9 +85,9 @@ imgpar_status ip_pass_looks(ip_plan *plan, const ip_compile_options *options, ip
         if (s->look == 0) continue;
         if (l.n_folds[k] > plan->n_looks) plan->n_looks = l.n_folds[k];
         plan->n_folds = s->look;
-        if (options->look == IP_LOOK_LAST || l.n_folds[k] < options->look) become_source(s);
+        if (options->goal.look == IP_LOOK_LAST || l.n_folds[k] < options->goal.look) become_source(s);
     }
-    if (options->look != IP_LOOK_LAST && !ask_for_folds(plan, &l, options->look))
+    if (options->goal.look != IP_LOOK_LAST && !ask_for_folds(plan, &l, options->goal.look))
         return ip_fail_memory(err, "compiling");
     return plan->ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
 }

@@ -14,7 +14,7 @@ bool ip_fits_lookup(const ip_site *site, const ip_placed *p, ip_segment *segment
     bool is_narrow = stored != IMGPAR_F16 && body->source->dtype == stored && ip_dtype(stored)->size_bytes <= 2;
     ip_index index = ip_x_classify(body->arg[2]);
     const bool fits = is_table && is_narrow && index.kind == IP_INDEX_OTHER && site->channels <= IP_WRITTEN_CHANNELS &&
-                      site->options->pragmas && !site->options->checks && site->kernel->schedule == IP_SCHEDULE_ROWS;
+                      ip_site_vectorises(site);
     if (!fits) return false;
     const imgpar_dtype narrow = body->arg[2]->hi <= UINT8_MAX ? IMGPAR_U8 : IMGPAR_U16;
     segment->part = ip_x_cast(site->ir, narrow, body->arg[2]);

@@ -188,7 +188,10 @@ static void drop_parts(ip_ir *ir)
     ir->n_stages = n;
 }
 
-static int taken_of(const lowering *l, const imgpar_array *node) { return ip_choices_taken(l->options->choices, node); }
+static int taken_of(const lowering *l, const imgpar_array *node)
+{
+    return ip_choices_taken(l->options->goal.choices, node);
+}
 
 /* Whether a node's input k is read. */
 static bool is_read(const lowering *l, const imgpar_array *node, int k)
@@ -242,8 +245,8 @@ static ip_stage *lower_node(lowering *l, entry *e, ip_error *err)
 
 static bool is_placeholder(const lowering *l, const imgpar_array *node)
 {
-    for (size_t k = 0; l->options->steps > 1 && k < l->n_arrays; k++)
-        if (l->options->placeholders[k] == node) return true;
+    for (size_t k = 0; l->options->goal.steps > 1 && k < l->n_arrays; k++)
+        if (l->options->goal.placeholders[k] == node) return true;
     return false;
 }
 
@@ -314,7 +317,7 @@ static bool begin_step(lowering *l)
     for (size_t k = 0; k < l->size; k++)
         l->used += l->entries[k].node != NULL;
     for (size_t k = 0; k < l->n_arrays; k++) {
-        imgpar_array *placeholder = l->options->placeholders[k];
+        imgpar_array *placeholder = l->options->goal.placeholders[k];
         entry *e = find(l, placeholder);
         l->used += !e->node;
         *e = (entry){ .node = placeholder, .stage = l->plan->outputs[k], .same_as = placeholder, .changes = true };
@@ -326,12 +329,12 @@ imgpar_status ip_pass_lower(ip_plan *plan, const ip_compile_options *options, ip
 {
     imgpar_array *const *arrays = plan->asked;
     const size_t n = plan->n_asked;
-    plan->ir->keeps_promises = options->promises != 0;
+    plan->ir->keeps_promises = options->goal.promises != 0;
     lowering l = { .plan = plan, .options = options, .arrays = arrays, .n_arrays = n };
     imgpar_status st = IMGPAR_OK;
     plan->outputs = ip_zalloc((n + 1) * sizeof *plan->outputs);
     if (!plan->outputs || !grow(&l)) st = ip_fail_memory(err, "compiling");
-    for (int step = 0; !st && step < ip_max_int(options->steps, 1); step++) {
+    for (int step = 0; !st && step < ip_max_int(options->goal.steps, 1); step++) {
         if (step > 0 && !begin_step(&l)) st = ip_fail_memory(err, "compiling");
         if (!st) st = lower_once(&l, arrays, err);
     }

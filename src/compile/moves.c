@@ -45,8 +45,7 @@ bool ip_fits_strided(const ip_site *site, const ip_placed *p, ip_segment *segmen
 {
     const imgpar_dtype stored = p->stage->dtype;
     const int64_t step = step_of(site, segment->within, stored);
-    if (!step || !site->options->pragmas || site->options->checks || site->kernel->schedule != IP_SCHEDULE_ROWS)
-        return false;
+    if (!step || !ip_site_vectorises(site)) return false;
     segment->times = (int)step;
     segment->are_words = ip_site_calls_helpers(site) && are_words(pixel_bytes(site, stored), step);
     if (segment->are_words)

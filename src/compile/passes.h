@@ -64,7 +64,6 @@ imgpar_status ip_pass_emit(ip_plan *plan, const ip_compile_options *options, ip_
 /* Opaque stages in the passes (opaque.c): what one reads of an input; the text and the buffers of its kernel. */
 void ip_opaque_demand(const ip_opaque *opaque, const ip_stage *input, const ip_region *region, ip_region *needed);
 void ip_emit_opaque(ip_plan *plan, ip_kernel *kernel);
-bool ip_walks_rows(const ip_compile_options *options); /* the schedule is rows, where it is offered */
 /* Values that the channels of a pixel share, or that their numbers tell (broadcast.c). */
 enum { IP_MAX_BROADCAST = 4 };
 typedef struct ip_broadcast {

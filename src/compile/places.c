@@ -162,7 +162,7 @@ bool ip_fits_places(const ip_site *site, const ip_placed *p, ip_segment *segment
     memcpy(places->shared, s.of, sizeof places->shared);
     if (!s.are_words) places->part = ip_lanes_part(site, inner);
     places->in_pairs = places->part && ip_fits_pairs(site, places->part);
-    if (site->options->streams) find_fetched(site->ir, places);
+    if (site->options->device.has_clang_builtins) find_fetched(site->ir, places);
     if (places->n_prefetched > 0) segment->calls |= 1u << IP_IDIOM_PREFETCH_PLACES;
     if (places->are_words) segment->calls |= 1u << IP_IDIOM_GATHER;
     if (s.are_words) places->elements = ip_elements_of(site, inner, p->stage->dtype, places, true);

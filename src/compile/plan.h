@@ -401,34 +401,45 @@ enum { IP_MAX_STAGES = 32 };
 /* The look (compile/looks.c) that computes what is asked for, once all folds that others read are known. */
 enum { IP_LOOK_LAST = INT_MAX };
 
-typedef struct ip_compile_options {
-    bool is_cpu; /* the device suits the rows schedule, else tiles */
-    ip_target target;
-    bool fuse;
-    bool keep_stages; /* no inlining at all: for the reference interpreter */
+/* What is planned of the arrays: all zero is them, with all that may be done to compute them fast. */
+typedef struct ip_goal {
+    bool keep_stages; /* a stage a node, and no kernels: for the reference interpreter */
     bool totals;      /* folds that are asked for store their totals: run/totals.c, Note [Totals] */
     bool spills;      /* every fold stores its total, of which a stage behind it makes its result: run/spill.c */
-    bool is_step;     /* of a loop: it runs again and again, and reads what it made before */
+    int look;         /* 0: the arrays; else what of them, Note [Looks] in compile/looks.c */
+    const ip_choices *choices; /* branches that are decided; NULL: none */
+    bool is_step;              /* of a loop: it runs again and again, and reads what it made before */
     /* of a loop, taken at once: one step reads at placeholders[k] what the one before it made of arrays[k]; 0, 1:
      * one */
     int steps;
     imgpar_array *const *placeholders; /* as many as arrays, where there are several steps */
-    const ip_choices *choices;         /* branches that are decided; NULL: none */
-    ip_tuning tuning;
-    bool pragmas;       /* the device's compiler knows "#pragma clang loop" */
-    bool own_functions; /* exp, log, sin and so on are those of shaders/functions.cl */
-    bool in_parts;      /* results may be made in parts: memory is limited, or several devices compute */
-    /* its compiler knows clang's builtins: helpers of shaders/, prefetch, non-temporal stores (emit_stream.c) */
-    bool streams;
-    bool checks; /* checked mode: compile/emit_check.c */
     /* 1 << border: in place of the arrays, what breaks these promises of theirs; 0: the arrays. With a place, z y x c,
      * of a stage: which reads of that element do, of promise number `promise`. Note [Promises kept] */
     unsigned promises;
     int promise;
     const int64_t *place;
-    int look;         /* 0: the arrays; else what of them, Note [Looks] in compile/looks.c */
-    const char *dump; /* IMGPAR_DUMP: passes whose result goes to log; NULL */
-    ip_str *log;      /* receives dumps; NULL */
+} ip_goal;
+
+/* What the device and its compiler are like. */
+typedef struct ip_device_traits {
+    bool prefers_rows;       /* where no schedule is asked for: rows, for few long work-items; else tiles */
+    bool has_loop_hints;     /* its compiler heeds "#pragma clang loop", and vectorises loops */
+    bool has_clang_builtins; /* helpers of shaders/ may be called, lines prefetched and stored past the cache */
+    bool uses_own_functions; /* exp, log, sin and so on are those of shaders/functions.cl */
+    ip_target target;
+} ip_device_traits;
+
+/* Passes ask this, and no rule between its fields: ip_compile() has applied them (compile.c, settled()). */
+typedef struct ip_compile_options {
+    ip_goal goal;
+    ip_device_traits device;
+    ip_tuning tuning;
+    ip_schedule schedule; /* what tuning.schedule comes to on the device, never AUTO; ip_compile() finds it */
+    bool fuse;            /* false: a kernel a node */
+    bool checks;          /* checked mode (compile/emit_check.c): nothing is vectorised, no helper called */
+    bool in_parts;        /* results may be made in parts: memory is limited, or several devices compute */
+    const char *dump;     /* IMGPAR_DUMP: passes whose result goes to log; NULL */
+    ip_str *log;          /* receives dumps; NULL */
 } ip_compile_options;
 
 /* arrays: what is asked for, none of them an error. */

@@ -50,7 +50,7 @@ typedef struct reading {
 
 static bool is_checked(const keeping *k, const ip_expr *x)
 {
-    return (x->op == IP_X_LOAD || x->op == IP_X_BORDER) && k->options->promises >> x->axis & 1 && x->axis;
+    return (x->op == IP_X_LOAD || x->op == IP_X_BORDER) && k->options->goal.promises >> x->axis & 1 && x->axis;
 }
 
 static void note_apart(ip_expr *x, void *user)
@@ -402,7 +402,7 @@ static ip_expr *index_read(keeping *k, const ip_stage *s, const site *at, const 
     if (!where) return none;
     ip_expr *index = at->index;
     if (index->uses & IP_USES_TAP) { /* of a window, its furthest */
-        const int64_t *p = k->options->place;
+        const int64_t *p = k->options->goal.place;
         const ip_box here = { { { p[0], p[0] }, { p[1], p[1] }, { p[2], p[2] }, { p[3], p[3] } } };
         ip_span span;
         if (!ip_index_span(index, &here, &span)) span = (ip_span){ INT32_MIN, INT32_MIN };
@@ -443,7 +443,7 @@ static void tell_reads(keeping *k, const ip_stage *s, const ip_box *box)
     if (!all.list || !x || !told) return;
     ip_expr *place[4];
     for (int d = 0; d < 4; d++)
-        place[d] = ip_x_int(ir, IMGPAR_I32, k->options->place[d]);
+        place[d] = ip_x_int(ir, IMGPAR_I32, k->options->goal.place[d]);
     for (int i = 0; i < all.n; i++) {
         x[i] = ip_x_put_coords(ir, index_read(k, s, &all.list[i], box), place);
         told[i] = all.list[i].told;
@@ -464,7 +464,7 @@ static void look_after(keeping *k)
         const ip_box box = computed(k, s);
         ip_expr *where = ask_body(k, s, NULL, &box);
         if (!where) continue;
-        if (n == k->options->promise && k->options->place) {
+        if (n == k->options->goal.promise && k->options->goal.place) {
             tell_reads(k, s, &box);
             return;
         }

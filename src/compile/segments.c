@@ -4,7 +4,12 @@
 
 bool ip_site_calls_helpers(const ip_site *site)
 {
-    return site->options->streams && !site->options->checks && site->kernel->schedule == IP_SCHEDULE_ROWS;
+    return site->options->device.has_clang_builtins && site->kernel->schedule == IP_SCHEDULE_ROWS;
+}
+
+bool ip_site_vectorises(const ip_site *site)
+{
+    return site->options->device.has_loop_hints && site->kernel->schedule == IP_SCHEDULE_ROWS;
 }
 
 bool ip_site_column_is_inside(const ip_site *site, const ip_expr *load)

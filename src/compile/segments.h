@@ -25,6 +25,8 @@ typedef struct ip_site {
 /* Whether functions of the shaders that know processors' instructions may make parts of rows. What they leave the loop
  * behind the call makes. */
 bool ip_site_calls_helpers(const ip_site *site);
+/* Whether loops over elements are rows that the device's compiler vectorises. */
+bool ip_site_vectorises(const ip_site *site);
 /* Whether no border is to be applied to the column of a load of pixels. */
 bool ip_site_column_is_inside(const ip_site *site, const ip_expr *load);
 

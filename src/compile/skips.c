@@ -39,8 +39,7 @@ static bool look_for_condition(ip_expr *x, void *user)
 ip_skip ip_find_skip(const ip_site *site, ip_expr *body)
 {
     finding f = { .ir = site->ir, .body = body, .size = ip_x_size(site->ir, body) };
-    if (f.size <= LEAST_SAVED || (site->channels > 1 && !ip_is_flat(site, body)) || !site->options->pragmas ||
-        site->options->checks || site->kernel->schedule != IP_SCHEDULE_ROWS)
+    if (f.size <= LEAST_SAVED || (site->channels > 1 && !ip_is_flat(site, body)) || !ip_site_vectorises(site))
         return (ip_skip){ 0 };
     ip_x_descend(site->ir, body, look_for_condition, &f);
     return f.found;

@@ -235,6 +235,6 @@ bool ip_array_is_number(const imgpar_array *a, double *value, bool *fractional);
 bool ip_array_bends(const imgpar_array *a, bool *fractional);
 
 /* The graph below n arrays as assignments of the pipeline language. New string, NULL without memory. */
-char *ip_graph_text(imgpar_array *const *arrays, size_t n);
+char *ip_graph_unparse(imgpar_array *const *arrays, size_t n);
 
 #endif

@@ -32,7 +32,7 @@ enum {
     IP_OP_ALONG = 2048,    /* works along the axes that its parameter axis names, or along the first (ops/along.h) */
     IP_OP_PLACES = 4096,   /* element-wise, but of places of a picture: takes up to four axes */
     IP_OP_BATCH = 8192,    /* computes with matrices in the last two axes, those before are a batch (ops/along.h) */
-    IP_OP_PART = 16384,    /* hidden, but texts may call it: those of written rows, and of graphs (graph/dump.c) */
+    IP_OP_PART = 16384,    /* hidden, but texts may call it: those of written rows, and of graphs (graph/unparse.c) */
     IP_OP_LOOKS = 32768    /* its type is told by elements of an input, not by the input's type alone */
 };
 /* What info.takes_complex is, and info.takes_many_axes. */

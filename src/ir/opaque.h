@@ -16,6 +16,13 @@
  * work-item along dimension 2: launches are cut there, so that somebody who waits can be asked.
  *
  *     int row = get_global_id(2) + P[0];
+ *
+ * The others have names, which a kind lists once. The list makes numbers for step(), and P_HEIGHT of the shader is
+ * P[P_HEIGHT]:
+ *
+ *     #define PARAMS(NAME) NAME(HEIGHT) NAME(WIDTH)
+ *     enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
+ *     static const ip_opaque_kind kind = { .shader = "...", .params = PARAMS(IP_PARAM_TEXT), ... };
  */
 #ifndef IP_IR_OPAQUE_H
 #define IP_IR_OPAQUE_H
@@ -31,6 +38,9 @@ enum {
     IP_OPAQUE_PARAMS = 512,
     IP_OPAQUE_SIZES = 16
 };
+
+#define IP_PARAM_NUMBER(name) P_##name,
+#define IP_PARAM_TEXT(name) #name " "
 
 /* What a description may know of a device. */
 struct ip_buffer; /* run/device.h */
@@ -83,11 +93,20 @@ typedef struct ip_gemm {
 /* Asked now and then by compute(): not 0 means stop and return it. */
 typedef imgpar_status (*ip_opaque_ask)(void *user);
 
+/* "#define NAME VALUE" before the shader. */
+typedef struct ip_opaque_constant {
+    const char *name;
+    int value;
+} ip_opaque_constant;
+
 /* What all stages of one operation have in common. */
 typedef struct ip_opaque_kind {
     const char *name;   /* of the kernel, for people: "matmul" */
     const char *shader; /* shaders/NAME.cl; NULL where run() is there, or compute() alone, which the host then runs */
     const char *before; /* another one, whose text stands before it; NULL: none */
+    const char *params; /* names of P[1], P[2], ..., a space behind each; every launch has them all. NULL: none */
+    const struct ip_opaque_constant
+        *constants; /* what shader and step() both know, up to one without a name; or NULL */
     /* Grows a region of the result to the one that is computed for it: whole rows at least. */
     void (*widen)(const ip_opaque *opaque, ip_region *result);
     /* What of an input such a region reads: whole rows. */

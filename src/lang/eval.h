@@ -196,6 +196,13 @@ bool ip_call_read(ip_eval *ev, size_t offset, imgpar_array *a, const ip_offsets 
 bool ip_check_border(ip_eval *ev, const ip_node *word, const char *border, const char *form);
 /* *v, a list, becomes the array of its numbers, which have the dtypes of literals. */
 bool ip_call_list(ip_eval *ev, size_t offset, ip_val *v);
+/* numbers() of a list, *out being the array; unknown where the list is. */
+bool ip_list_as_array(ip_eval *ev, size_t offset, const ip_matrix *list, imgpar_dtype dtype, imgpar_array **out);
+/* What a list is computed beside: the first array among the values, or NULL. */
+const imgpar_array *ip_array_beside(const ip_val *vals, int n);
+/* A list beside an array is an array of numbers that bend as literals do: photo * [1.1 1 0.9]. Beside none they are
+ * what literals are by themselves. */
+bool ip_list_beside(ip_eval *ev, size_t offset, const ip_matrix *list, const imgpar_array *beside, imgpar_array **out);
 bool ip_form_extent(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_shape(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out);

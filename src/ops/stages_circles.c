@@ -7,9 +7,30 @@
 
 #include "base/integers.h"
 
-/* Rows of a band for each radius at least: edges near a band's ends vote for both, and each vote is looked at. Others
- * as shaders/circles.cl has them. */
+/* What its kernels take, in shaders/circles.cl. */
+#define PARAMS(NAME) \
+    NAME(HEIGHT)     \
+    NAME(WIDTH)      \
+    NAME(RADIUS)     \
+    NAME(RADII)      \
+    NAME(ROWS)       \
+    NAME(CLEARS)     \
+    NAME(ACROSS)     \
+    NAME(SIDE)       \
+    NAME(LEAST)      \
+    NAME(APART)      \
+    NAME(COUNTS)     \
+    NAME(CENTRES)    \
+    NAME(ROWS_AROUND)
+enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
+
+/* Rows of a band for each radius at least: edges near a band's ends vote for both, and each vote is looked at. */
 enum { BAND_RADII = 2, RADII_AT_ONCE = 64, GPU_GROUP = 64, BLOCK_ROWS = 16, BLOCK_COLUMNS = 64 };
+static const ip_opaque_constant constants[] = { { "HC_RADII_AT_ONCE", RADII_AT_ONCE },
+                                                { "HC_ROWS", BLOCK_ROWS },
+                                                { "HC_WIDE", BLOCK_COLUMNS },
+                                                { "HC_GROUP", GPU_GROUP },
+                                                { NULL, 0 } };
 
 static const int counted[] = { IP_BUFFER_INPUT, IP_BUFFER_INPUT + 1, IP_BUFFER_INPUT + 2, IP_BUFFER_SCRATCH };
 static const int cleared[] = { IP_BUFFER_SCRATCH }, ranked[] = { IP_BUFFER_SCRATCH, IP_BUFFER_RESULT };
@@ -24,18 +45,14 @@ static void set(ip_opaque_launch *out, const char *kernel, const int *buffers, i
         out->buffers[k] = buffers[k];
 }
 
-/* P[1] to P[4], and what a kernel has of its own. */
-static void set_params(ip_opaque_launch *out, const int64_t *s, int64_t radius, int64_t radii, const int64_t own[3])
+/* What all have; the rest is 0. */
+static void set_params(ip_opaque_launch *out, const int64_t *s, int64_t radius, int64_t radii)
 {
-    const int params[] = { 0,
-                           (int)s[IP_CIRCLES_HEIGHT],
-                           (int)s[IP_CIRCLES_WIDTH],
-                           (int)radius,
-                           (int)radii,
-                           (int)own[0],
-                           (int)own[1],
-                           (int)own[2] };
-    ip_opaque_set_params(out, params, sizeof params / sizeof *params);
+    const int params[N_PARAMS] = { [P_HEIGHT] = (int)s[IP_CIRCLES_HEIGHT],
+                                   [P_WIDTH] = (int)s[IP_CIRCLES_WIDTH],
+                                   [P_RADIUS] = (int)radius,
+                                   [P_RADII] = (int)radii };
+    ip_opaque_set_params(out, params, N_PARAMS);
 }
 
 static int64_t radii_of(const int64_t *s) { return s[IP_CIRCLES_LARGEST] - s[IP_CIRCLES_LEAST] + 1; }
@@ -57,12 +74,15 @@ static void count_step(const ip_opaque_call *call, int64_t first, bool clears, i
         const int64_t share = ip_ceil_div(height, call->device.compute_units),
                       rows = ip_min(ip_max(share, BAND_RADII * (first + radii)), height);
         set(out, "hc_votes", counted, 4);
-        set_params(out, s, first, radii, (int64_t[]){ rows, clears, 0 });
+        set_params(out, s, first, radii);
+        out->params[P_ROWS] = (int)rows;
+        out->params[P_CLEARS] = clears;
         ip_opaque_set_items(out, ip_ceil_div(height, rows), 1);
     } else {
         const int64_t across = ip_ceil_div(s[IP_CIRCLES_WIDTH], BLOCK_COLUMNS);
         set(out, "hc_blocks", counted, 4);
-        set_params(out, s, first, radii, (int64_t[]){ across, 0, 0 });
+        set_params(out, s, first, radii);
+        out->params[P_ACROSS] = (int)across;
         ip_opaque_set_items(out, across * ip_ceil_div(height, BLOCK_ROWS) * GPU_GROUP, GPU_GROUP);
     }
 }
@@ -73,7 +93,10 @@ static void peak_step(const ip_opaque_call *call, ip_opaque_launch *out)
                   down = ip_ceil_div(s[IP_CIRCLES_HEIGHT], side), across = ip_ceil_div(s[IP_CIRCLES_WIDTH], side);
     const bool cpu = call->device.is_cpu;
     set(out, cpu ? "hc_peaks" : "hc_squares", ranked, 2);
-    set_params(out, s, 0, 0, (int64_t[]){ side, s[IP_CIRCLES_THRESHOLD], s[IP_CIRCLES_APART] / 2 });
+    set_params(out, s, 0, 0);
+    out->params[P_SIDE] = (int)side;
+    out->params[P_LEAST] = (int)s[IP_CIRCLES_THRESHOLD];
+    out->params[P_APART] = (int)(s[IP_CIRCLES_APART] / 2);
     ip_opaque_set_items(out, cpu ? down : down * across, cpu ? 1 : GPU_GROUP);
 }
 
@@ -85,7 +108,8 @@ static bool step_centres(const ip_opaque_call *call, int step, ip_opaque_launch 
     if (part > launches) return false;
     if (part < 0) {
         set(out, "hc_clear", cleared, 1);
-        set_params(out, s, 0, 0, (int64_t[]){ counts, 0, 0 });
+        set_params(out, s, 0, 0);
+        out->params[P_COUNTS] = (int)counts;
         ip_opaque_set_items(out, counts, GPU_GROUP);
     } else if (part < launches)
         count_step(call, s[IP_CIRCLES_LEAST] + (int64_t)part * RADII_AT_ONCE, part == 0, out);
@@ -96,6 +120,8 @@ static bool step_centres(const ip_opaque_call *call, int step, ip_opaque_launch 
 
 static const ip_opaque_kind centres_kind = { .name = "hough_circles",
                                              .shader = "circles",
+                                             .params = PARAMS(IP_PARAM_TEXT),
+                                             .constants = constants,
                                              .widen = ip_opaque_widen_all,
                                              .reads = ip_opaque_read_all,
                                              .scratch = scratch,
@@ -170,13 +196,18 @@ static bool step_radii(const ip_opaque_call *call, int step, ip_opaque_launch *o
         set(out, "hc_clear", emptied, 1);
     else
         set(out, "hc_radii", around, 3);
-    set_params(out, s, s[IP_CIRCLES_LEAST], radii_of(s), (int64_t[]){ clears ? counts : centres, rows, 0 });
+    set_params(out, s, s[IP_CIRCLES_LEAST], radii_of(s));
+    out->params[P_COUNTS] = (int)counts;
+    out->params[P_CENTRES] = (int)centres;
+    out->params[P_ROWS_AROUND] = (int)rows;
     ip_opaque_set_items(out, cpu ? centres : clears ? counts : centres * rows, cpu ? 1 : GPU_GROUP);
     return true;
 }
 
 static const ip_opaque_kind radii_kind = { .name = "hough_circles",
                                            .shader = "circles",
+                                           .params = PARAMS(IP_PARAM_TEXT),
+                                           .constants = constants,
                                            .widen = ip_opaque_widen_all,
                                            .reads = ip_opaque_read_all,
                                            .step = step_radii,

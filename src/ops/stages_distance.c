@@ -7,6 +7,10 @@
 #include "base/dtype.h"
 #include "base/integers.h"
 
+/* What its kernels take, in shaders/distance.cl. */
+#define PARAMS(NAME) NAME(DEPTH) NAME(HEIGHT) NAME(WIDTH) NAME(PANELS) NAME(PANEL) NAME(ITEMS) NAME(EACH) NAME(LINE)
+enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
+
 /* Runs of rows for each compute unit; columns of a panel. */
 enum { CPU_ITEMS = 8, GPU_ITEMS = 64, GPU_GROUP = 64, CPU_PANEL = 512, GPU_PANEL = 16 };
 
@@ -109,16 +113,19 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     for (int k = 0; k < out->n_buffers; k++)
         out->buffers[k] = steps[step].buffers[k];
     const int64_t group = call->device.is_cpu ? 1 : GPU_GROUP, items = steps[step].items;
-    const int params[] = { 0, (int)d.depth,  (int)d.height, (int)d.width, (int)d.panels, (int)d.panel, (int)items,
-                           0, (int)d.longest };
-    ip_opaque_set_params(out, params, sizeof params / sizeof *params);
-    out->params[7] = (int)steps[step].each;
+    const int params[N_PARAMS] = {
+        [P_DEPTH] = (int)d.depth,         [P_HEIGHT] = (int)d.height, [P_WIDTH] = (int)d.width,
+        [P_PANELS] = (int)d.panels,       [P_PANEL] = (int)d.panel,   [P_ITEMS] = (int)items,
+        [P_EACH] = (int)steps[step].each, [P_LINE] = (int)d.longest
+    };
+    ip_opaque_set_params(out, params, N_PARAMS);
     ip_opaque_set_items(out, items, group);
     return true;
 }
 
 static const ip_opaque_kind kind = { .name = "distance",
                                      .shader = "distance",
+                                     .params = PARAMS(IP_PARAM_TEXT),
                                      .widen = ip_opaque_widen_all,
                                      .reads = ip_opaque_read_all,
                                      .scratch = scratch,

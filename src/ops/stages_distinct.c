@@ -10,6 +10,22 @@
 #include "base/dtype.h"
 #include "base/integers.h"
 
+/* What its kernels take, in shaders/distinct.cl. */
+#define PARAMS(NAME) \
+    NAME(N)          \
+    NAME(ITEMS)      \
+    NAME(EACH)       \
+    NAME(FROM)       \
+    NAME(TO)         \
+    NAME(ROOM)       \
+    NAME(BITS)       \
+    NAME(LAST_BITS)  \
+    NAME(MOST)       \
+    NAME(SAMPLE)     \
+    NAME(TABLES)     \
+    NAME(APART)
+enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
+
 /* A sort of fewer takes less than a plan of its own for what tells whether it is needed. Of elements of which a large
  * share differ a table takes as long. */
 enum { LEAST_ELEMENTS = 1 << 18, SHARE = 8 };
@@ -102,21 +118,27 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     const bool cpu = call->device.is_cpu;
     if (step >= (cpu ? 3 + d.pieces : 5)) return false;
     const int64_t items = cpu ? cpu_step(&d, step, out) : gpu_step(&d, step, out);
-    const bool samples = step == 1;
     const int64_t from = (int64_t)(step - 2) * CPU_ELEMENTS, to = from + CPU_ELEMENTS;
-    const int params[] = { 0,           (int)d.n,
-                           (int)items,  (int)(samples ? d.n / SAMPLE : d.each),
-                           (int)from,   (int)(to < d.each ? to : d.each),
-                           (int)d.room, IP_DISTINCT_BITS,
-                           d.bits,      (int)d.most,
-                           SAMPLE,      (int)d.items };
-    ip_opaque_set_params(out, params, sizeof params / sizeof *params);
+    const int params[N_PARAMS] = { [P_N] = (int)d.n,
+                                   [P_ITEMS] = (int)items,
+                                   [P_EACH] = (int)d.each,
+                                   [P_FROM] = (int)from,
+                                   [P_TO] = (int)(to < d.each ? to : d.each),
+                                   [P_ROOM] = (int)d.room,
+                                   [P_BITS] = IP_DISTINCT_BITS,
+                                   [P_LAST_BITS] = d.bits,
+                                   [P_MOST] = (int)d.most,
+                                   [P_SAMPLE] = SAMPLE,
+                                   [P_TABLES] = (int)d.items,
+                                   [P_APART] = (int)(d.n / SAMPLE) };
+    ip_opaque_set_params(out, params, N_PARAMS);
     ip_opaque_set_items(out, items, cpu ? 1 : GPU_GROUP);
     return true;
 }
 
 static const ip_opaque_kind kind = { .name = "distinct",
                                      .shader = "distinct",
+                                     .params = PARAMS(IP_PARAM_TEXT),
                                      .before = "keys",
                                      .widen = ip_opaque_widen_all,
                                      .reads = ip_opaque_read_all,

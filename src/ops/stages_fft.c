@@ -12,6 +12,34 @@
 
 #include <string.h>
 
+/* What its kernels take, in shaders/fft.cl. */
+#define PARAMS(NAME)   \
+    NAME(LINES)        \
+    NAME(N)            \
+    NAME(ITEMS)        \
+    NAME(BATCHES)      \
+    NAME(LOW)          \
+    NAME(READ_HIGH)    \
+    NAME(READ_STEP)    \
+    NAME(MIDDLE)       \
+    NAME(WRITE_HIGH)   \
+    NAME(WRITE_MIDDLE) \
+    NAME(WRITE_STEP)   \
+    NAME(SWAPS)        \
+    NAME(FACTOR)       \
+    NAME(RADICES)      \
+    NAME(ROOTS)        \
+    NAME(IS_TURNED)    \
+    NAME(LOW_EACH)     \
+    NAME(TURNS)        \
+    NAME(BEFORE)       \
+    NAME(FIRST)        \
+    NAME(FACTOR_HIGH)  \
+    NAME(N1)           \
+    NAME(N2)           \
+    NAME(IS_SPLIT)
+enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
+
 /* The constants of the same names in shaders/fft.cl. */
 enum { FT_LOW = 1024 };
 /* Work-items for each compute unit, and the numbers that one transforms at most in a launch, so that somebody who waits
@@ -163,41 +191,39 @@ static void roots_step(const division *d, ip_opaque_launch *out)
     out->kernel = "ft_roots";
     out->n_buffers = 1;
     out->buffers[0] = TABLE;
-    out->n_params = 4;
-    out->params[1] = (int)d->n1;
-    out->params[2] = (int)d->n2;
-    out->params[3] = d->n2 > 1;
+    out->n_params = N_PARAMS;
+    out->params[P_N1] = (int)d->n1;
+    out->params[P_N2] = (int)d->n2;
+    out->params[P_IS_SPLIT] = d->n2 > 1;
     out->global[0] = out->global[1] = 1;
     out->global[2] = (size_t)table_size(d);
 }
-
-enum { N_PARAMS = 22 };
 
 /* The columns of split lines, or lines that are not split. */
 static void columns_of(const division *d, int *p)
 {
     int64_t side_by_side = d->n2 * d->inner;
-    p[1] = (int)(d->outer * side_by_side);
-    p[2] = (int)d->n1;
-    p[5] = p[7] = p[11] = (int)side_by_side;
-    p[6] = p[9] = (int)(d->n1 * side_by_side);
-    p[8] = 1;
-    p[16] = d->n2 > 1;
-    p[17] = (int)d->inner;
-    p[18] = (int)(d->n1 + d->n2);
-    p[19] = (int)d->before;
+    p[P_LINES] = (int)(d->outer * side_by_side);
+    p[P_N] = (int)d->n1;
+    p[P_LOW] = p[P_READ_STEP] = p[P_WRITE_STEP] = (int)side_by_side;
+    p[P_READ_HIGH] = p[P_WRITE_HIGH] = (int)(d->n1 * side_by_side);
+    p[P_MIDDLE] = 1;
+    p[P_IS_TURNED] = d->n2 > 1;
+    p[P_LOW_EACH] = (int)d->inner;
+    p[P_TURNS] = (int)(d->n1 + d->n2);
+    p[P_BEFORE] = (int)d->before;
 }
 
 static void rows_of(const division *d, int *p)
 {
-    p[1] = (int)(d->outer * d->n1 * d->inner);
-    p[2] = (int)d->n2;
-    p[5] = p[7] = p[10] = (int)d->inner;
-    p[6] = (int)(d->n2 * d->inner);
-    p[8] = (int)d->n1;
-    p[9] = (int)(d->n * d->inner);
-    p[11] = (int)(d->n1 * d->inner);
-    p[15] = (int)d->n1;
+    p[P_LINES] = (int)(d->outer * d->n1 * d->inner);
+    p[P_N] = (int)d->n2;
+    p[P_LOW] = p[P_READ_STEP] = p[P_WRITE_MIDDLE] = (int)d->inner;
+    p[P_READ_HIGH] = (int)(d->n2 * d->inner);
+    p[P_MIDDLE] = (int)d->n1;
+    p[P_WRITE_HIGH] = (int)(d->n * d->inner);
+    p[P_WRITE_STEP] = (int)(d->n1 * d->inner);
+    p[P_ROOTS] = (int)d->n1;
 }
 
 /* What results are multiplied by, as bits of the parts' dtype. */
@@ -205,11 +231,11 @@ static void set_factor(const ip_opaque_call *call, double factor, int *p)
 {
     const float rounded = (float)factor;
     if (call->opaque->dtype == IMGPAR_F32) {
-        memcpy(&p[13], &rounded, sizeof rounded);
+        memcpy(&p[P_FACTOR], &rounded, sizeof rounded);
         return;
     }
-    memcpy(&p[13], &factor, sizeof *p);
-    memcpy(&p[21], (const char *)&factor + sizeof *p, sizeof *p);
+    memcpy(&p[P_FACTOR], &factor, sizeof *p);
+    memcpy(&p[P_FACTOR_HIGH], (const char *)&factor + sizeof *p, sizeof *p);
 }
 
 /* Launch `part` of the first pass or of the second one; false: there are fewer. Work-items of different launches share
@@ -224,23 +250,23 @@ static bool lines_step(const ip_opaque_call *call, const division *d, bool is_fi
         columns_of(d, p);
     else
         rows_of(d, p);
-    int64_t batches = ip_ceil_div(p[1], d->lanes), most = ip_ceil_div(NUMBERS, d->lanes * p[2]);
+    int64_t batches = ip_ceil_div(p[P_LINES], d->lanes), most = ip_ceil_div(NUMBERS, d->lanes * p[P_N]);
     int64_t each = !d->is_far ? 1 : ip_min(ip_ceil_div(batches, d->items), most),
             first = d->is_far ? part * each * d->items : part * batches;
     if (first >= batches) return false;
-    p[4] = (int)each;
-    p[3] = (int)ip_ceil_div(batches - first, each);
-    if (d->is_far && p[3] > d->items) p[3] = (int)d->items;
-    p[20] = (int)first;
-    p[12] = is_inverse ? is_first + 2 * is_last : 0;
+    p[P_BATCHES] = (int)each;
+    p[P_ITEMS] = (int)ip_ceil_div(batches - first, each);
+    if (d->is_far && p[P_ITEMS] > d->items) p[P_ITEMS] = (int)d->items;
+    p[P_FIRST] = (int)first;
+    p[P_SWAPS] = is_inverse ? is_first + 2 * is_last : 0;
     set_factor(call, is_inverse && is_last ? 1.0 / (double)d->n : 1, p);
-    p[14] = passes_of(p[2]);
+    p[P_RADICES] = passes_of(p[P_N]);
     out->kernel = "ft_lines";
     out->n_params = N_PARAMS;
     const int buffers[] = { is_first ? SOURCE : BETWEEN, is_last ? RESULT : BETWEEN, TABLE, WORK };
     out->n_buffers = d->is_far ? 4 : 3;
     memcpy(out->buffers, buffers, sizeof buffers);
-    set_items(call, p[3], out);
+    set_items(call, p[P_ITEMS], out);
     return true;
 }
 
@@ -264,6 +290,7 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
 
 static const ip_opaque_kind kind = { .name = "fft",
                                      .shader = "fft",
+                                     .params = PARAMS(IP_PARAM_TEXT),
                                      .widen = widen,
                                      .reads = reads,
                                      .specialise = specialise,

@@ -9,9 +9,17 @@
 
 #include <math.h>
 
+/* What its kernels take, in shaders/hough.cl. */
+#define PARAMS(NAME) NAME(HEIGHT) NAME(WIDTH) NAME(ANGLES) NAME(DISTANCES) NAME(EACH) NAME(COUNTS) NAME(ACROSS)
+enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
+
 /* Work-items for each compute unit, each of which looks through the mask; angles of one at most, so that there are
- * polls; a group's work-items and a block's pixels, as shaders/hough.cl has them. */
+ * polls; a group's work-items and a block's pixels. */
 enum { CPU_ITEMS = 2, MOST_ANGLES = 64, GPU_GROUP = 64, BLOCK_ROWS = 16, BLOCK_COLUMNS = 64 };
+
+static const ip_opaque_constant constants[] = {
+    { "HG_GROUP", GPU_GROUP }, { "HG_ROWS", BLOCK_ROWS }, { "HG_COLUMNS", BLOCK_COLUMNS }, { NULL, 0 }
+};
 
 static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
 {
@@ -28,9 +36,14 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     out->n_buffers = clears ? 1 : 4;
     for (int k = 0; k < out->n_buffers; k++)
         out->buffers[k] = clears ? IP_BUFFER_RESULT : of_pixels[k];
-    const int params[] = { 0,           (int)s[IP_HOUGH_HEIGHT],    (int)s[IP_HOUGH_WIDTH],
-                           (int)angles, (int)s[IP_HOUGH_DISTANCES], (int)(cpu ? own : clears ? counts : across) };
-    ip_opaque_set_params(out, params, sizeof params / sizeof *params);
+    const int params[N_PARAMS] = { [P_HEIGHT] = (int)s[IP_HOUGH_HEIGHT],
+                                   [P_WIDTH] = (int)s[IP_HOUGH_WIDTH],
+                                   [P_ANGLES] = (int)angles,
+                                   [P_DISTANCES] = (int)s[IP_HOUGH_DISTANCES],
+                                   [P_EACH] = (int)own,
+                                   [P_COUNTS] = (int)counts,
+                                   [P_ACROSS] = (int)across };
+    ip_opaque_set_params(out, params, N_PARAMS);
     if (cpu)
         ip_opaque_set_items(out, ip_ceil_div(angles, own), 1);
     else
@@ -40,6 +53,8 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
 
 static const ip_opaque_kind kind = { .name = "hough_lines",
                                      .shader = "hough",
+                                     .params = PARAMS(IP_PARAM_TEXT),
+                                     .constants = constants,
                                      .widen = ip_opaque_widen_all,
                                      .reads = ip_opaque_read_all,
                                      .step = step,

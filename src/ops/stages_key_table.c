@@ -7,6 +7,10 @@
 #include "base/dtype.h"
 #include "base/integers.h"
 
+/* What its kernels take, in shaders/key_table.cl. */
+#define PARAMS(NAME) NAME(N) NAME(ITEMS) NAME(EACH) NAME(FIRST) NAME(BITS)
+enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
+
 /* On a CPU: elements that a work-item clears or looks up, and that one adds in a launch. */
 enum { CPU_ELEMENTS = 1 << 14, CPU_ADDED = 1 << 20, GPU_GROUP = 64, LEAST_BITS = 4 };
 
@@ -32,8 +36,12 @@ static void set(ip_opaque_launch *out, const char *kernel, int n, const int *buf
 static void set_work(const ip_opaque_call *call, int64_t n, int64_t each, int64_t first, ip_opaque_launch *out)
 {
     const int64_t items = ip_ceil_div(n, each);
-    const int params[] = { 0, (int)n, (int)items, (int)each, (int)first, (int)call->opaque->sizes[IP_KEY_TABLE_BITS] };
-    ip_opaque_set_params(out, params, sizeof params / sizeof *params);
+    const int params[N_PARAMS] = { [P_N] = (int)n,
+                                   [P_ITEMS] = (int)items,
+                                   [P_EACH] = (int)each,
+                                   [P_FIRST] = (int)first,
+                                   [P_BITS] = (int)call->opaque->sizes[IP_KEY_TABLE_BITS] };
+    ip_opaque_set_params(out, params, N_PARAMS);
     ip_opaque_set_items(out, items, call->device.is_cpu ? 1 : GPU_GROUP);
 }
 
@@ -51,13 +59,14 @@ static bool table_step(const ip_opaque_call *call, int step, ip_opaque_launch *o
     else
         set_work(call, n, cpu ? CPU_ADDED : 1, 0, out);
     if (step == 0 || !cpu) return true;
-    out->params[4] = (int)first;
+    out->params[P_FIRST] = (int)first;
     ip_opaque_set_items(out, 1, 1);
     return true;
 }
 
 static const ip_opaque_kind table_kind = { .name = "key_table",
                                            .shader = "key_table",
+                                           .params = PARAMS(IP_PARAM_TEXT),
                                            .before = "keys",
                                            .widen = ip_opaque_widen_all,
                                            .reads = ip_opaque_read_all,
@@ -126,6 +135,7 @@ static bool places_step(const ip_opaque_call *call, int step, ip_opaque_launch *
 
 static const ip_opaque_kind places_kind = { .name = "key_places",
                                             .shader = "key_table",
+                                            .params = PARAMS(IP_PARAM_TEXT),
                                             .before = "keys",
                                             .widen = widen,
                                             .reads = reads,

@@ -7,6 +7,20 @@
 #include "base/dtype.h"
 #include "base/integers.h"
 
+/* What its kernels take, in shaders/labels.cl. */
+#define PARAMS(NAME) \
+    NAME(HEIGHT)     \
+    NAME(WIDTH)      \
+    NAME(ROWS)       \
+    NAME(STRIPS)     \
+    NAME(ITEMS)      \
+    NAME(MOST)       \
+    NAME(CORNERS)    \
+    NAME(EACH)       \
+    NAME(PLANE)      \
+    NAME(GROUP)
+enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
+
 /* Strips for each compute unit; rows of a strip at least. */
 enum { CPU_ITEMS = 4, CPU_ROWS = 32, GPU_ITEMS = 64, GPU_ROWS = 4, GPU_GROUP = 64 };
 
@@ -75,23 +89,24 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     out->n_buffers = kernels[which].n_buffers;
     for (int k = 0; k < out->n_buffers; k++)
         out->buffers[k] = kernels[which].buffers[k];
-    const int params[] = { 0,
-                           (int)d.height,
-                           (int)d.width,
-                           (int)d.rows,
-                           (int)d.strips,
-                           (int)items,
-                           (int)d.most,
-                           call->opaque->sizes[IP_LABELS_CONNECTIVITY] == 8,
-                           (int)(which == JOIN ? group_of_strips : d.rows),
-                           (int)d.plane };
-    ip_opaque_set_params(out, params, sizeof params / sizeof *params);
+    const int params[N_PARAMS] = { [P_HEIGHT] = (int)d.height,
+                                   [P_WIDTH] = (int)d.width,
+                                   [P_ROWS] = (int)d.rows,
+                                   [P_STRIPS] = (int)d.strips,
+                                   [P_ITEMS] = (int)items,
+                                   [P_MOST] = (int)d.most,
+                                   [P_CORNERS] = call->opaque->sizes[IP_LABELS_CONNECTIVITY] == 8,
+                                   [P_EACH] = (int)d.rows,
+                                   [P_PLANE] = (int)d.plane,
+                                   [P_GROUP] = (int)group_of_strips };
+    ip_opaque_set_params(out, params, N_PARAMS);
     ip_opaque_set_items(out, items, group);
     return true;
 }
 
 static const ip_opaque_kind kind = { .name = "labels",
                                      .shader = "labels",
+                                     .params = PARAMS(IP_PARAM_TEXT),
                                      .widen = ip_opaque_widen_all,
                                      .reads = ip_opaque_read_all,
                                      .scratch = scratch,
@@ -99,6 +114,7 @@ static const ip_opaque_kind kind = { .name = "labels",
                                      .compute = ip_labels_compute },
                             kind_marked = { .name = "reconstruct",
                                             .shader = "labels",
+                                            .params = PARAMS(IP_PARAM_TEXT),
                                             .widen = ip_opaque_widen_all,
                                             .reads = ip_opaque_read_all,
                                             .scratch = scratch,

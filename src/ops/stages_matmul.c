@@ -21,6 +21,23 @@
 #include <assert.h>
 #include <string.h>
 
+/* What its kernels take, in shaders/matmul.cl. */
+#define PARAMS(NAME) \
+    NAME(M)          \
+    NAME(N)          \
+    NAME(K)          \
+    NAME(INNER)      \
+    NAME(A_OUTER)    \
+    NAME(A_INNER)    \
+    NAME(B_OUTER)    \
+    NAME(B_INNER)    \
+    NAME(A_FIRST)    \
+    NAME(A_ROWS)     \
+    NAME(ROWS)       \
+    NAME(COLUMNS)    \
+    NAME(ROW_BLOCKS)
+enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
+
 enum {
     FEW_COLUMNS = 4,
     LONG_SUM = 64,
@@ -101,21 +118,20 @@ static void set_params(const ip_opaque_call *call, ip_opaque_launch *out)
 {
     const int64_t *s = call->opaque->sizes;
     bool by_rows = s[IP_MM_BY_ROWS];
-    const int64_t p[] = { 0,
-                          rows_of(call),
-                          s[IP_MM_N],
-                          s[IP_MM_K],
-                          is_one(s) ? 1 : s[IP_MM_INNER],
-                          s[IP_MM_A_OUTER],
-                          s[IP_MM_A_INNER],
-                          s[IP_MM_B_OUTER],
-                          s[IP_MM_B_INNER],
-                          by_rows ? call->result.y0 - call->in[0].y0 : 0,
-                          by_rows ? call->in[0].y1 - call->in[0].y0 : rows_of(call),
-                          1,
-                          1,
-                          1 };
-    out->n_params = sizeof p / sizeof *p;
+    const int64_t p[N_PARAMS] = { [P_M] = rows_of(call),
+                                  [P_N] = s[IP_MM_N],
+                                  [P_K] = s[IP_MM_K],
+                                  [P_INNER] = is_one(s) ? 1 : s[IP_MM_INNER],
+                                  [P_A_OUTER] = s[IP_MM_A_OUTER],
+                                  [P_A_INNER] = s[IP_MM_A_INNER],
+                                  [P_B_OUTER] = s[IP_MM_B_OUTER],
+                                  [P_B_INNER] = s[IP_MM_B_INNER],
+                                  [P_A_FIRST] = by_rows ? call->result.y0 - call->in[0].y0 : 0,
+                                  [P_A_ROWS] = by_rows ? call->in[0].y1 - call->in[0].y0 : rows_of(call),
+                                  [P_ROWS] = 1,
+                                  [P_COLUMNS] = 1,
+                                  [P_ROW_BLOCKS] = 1 };
+    out->n_params = N_PARAMS;
     for (int k = 0; k < out->n_params; k++)
         out->params[k] = (int)p[k];
     out->n_buffers = 3;
@@ -127,9 +143,9 @@ static void set_params(const ip_opaque_call *call, ip_opaque_launch *out)
 /* A work-item's rows and columns. */
 static void set_block(ip_opaque_launch *out, int64_t rows, int64_t columns, int64_t row_blocks)
 {
-    out->params[11] = (int)rows;
-    out->params[12] = (int)columns;
-    out->params[13] = (int)row_blocks;
+    out->params[P_ROWS] = (int)rows;
+    out->params[P_COLUMNS] = (int)columns;
+    out->params[P_ROW_BLOCKS] = (int)row_blocks;
 }
 
 static bool pack(const ip_opaque_call *call, ip_opaque_launch *out)
@@ -284,6 +300,7 @@ static bool gemm(const ip_opaque_call *call, ip_gemm *out)
 
 static const ip_opaque_kind kind = { .name = "matmul",
                                      .shader = "matmul",
+                                     .params = PARAMS(IP_PARAM_TEXT),
                                      .widen = widen,
                                      .reads = reads,
                                      .scratch = scratch,

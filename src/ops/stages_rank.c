@@ -14,11 +14,32 @@
 
 #include <math.h>
 
+/* What its kernels take, in shaders/rank.cl. */
+#define PARAMS(NAME)    \
+    NAME(COLUMNS)       \
+    NAME(ROWS)          \
+    NAME(PLANES)        \
+    NAME(CHANNELS)      \
+    NAME(RADIUS)        \
+    NAME(K)             \
+    NAME(IS_DISC)       \
+    NAME(STRIP_COLUMNS) \
+    NAME(STRIP_ROWS)    \
+    NAME(ACROSS)        \
+    NAME(DOWN)          \
+    NAME(FIRST)         \
+    NAME(STRIPS)        \
+    NAME(BEFORE)        \
+    NAME(PLANE_ROWS)    \
+    NAME(WORDS)
+enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
+
 /* Work-items that are launched together for each compute unit, and bytes of scratch memory of all of them at most;
  * work-items of a group where each counts for one element. */
 enum { CPU_ITEMS = 4, MOST_SCRATCH = 64 << 20, GPU_GROUP = 64 };
-/* Where each counts for a column: elements of that at least; work-items of a group then (shaders/rank.cl knows it). */
+/* Where each counts for a column: elements of that at least; work-items of a group then. */
 enum { GPU_ROWS = 32, DOWN_GROUP = 32 };
+static const ip_opaque_constant constants[] = { { "RK_ITEMS", DOWN_GROUP }, { NULL, 0 } };
 /* A strip of histograms of columns: columns with the margin, and without it at least; rows at least, and in radii. */
 enum { BYTES_COLUMNS = 512, LEAST_COLUMNS = 256, BYTES_ROWS = 512, RADII = 16 };
 /* A strip in which a histogram of keys slides; a tile whose elements are ranked: its side with the margin, and without
@@ -131,24 +152,23 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     const int64_t group = d.goes_down ? DOWN_GROUP : in_groups ? GPU_GROUP : 1;
     const int64_t count = (d.goes_down ? d.down : d.rows) * d.planes * o->dims[2] * o->dims[3];
     if (in_groups ? step > 0 : step * d.items >= d.strips) return false;
-    const int64_t params[] = { 0,
-                               o->dims[2],
-                               d.rows,
-                               d.planes,
-                               o->dims[3],
-                               o->sizes[IP_RANK_RADIUS],
-                               o->sizes[IP_RANK_K],
-                               o->sizes[IP_RANK_DISC],
-                               d.columns,
-                               d.each,
-                               d.across,
-                               d.down,
-                               step * d.items,
-                               d.strips,
-                               call->result.y0 - call->in[0].y0,
-                               call->in[0].y1 - call->in[0].y0,
-                               d.words };
-    out->n_params = sizeof params / sizeof *params;
+    const int64_t params[N_PARAMS] = { [P_COLUMNS] = o->dims[2],
+                                       [P_ROWS] = d.rows,
+                                       [P_PLANES] = d.planes,
+                                       [P_CHANNELS] = o->dims[3],
+                                       [P_RADIUS] = o->sizes[IP_RANK_RADIUS],
+                                       [P_K] = o->sizes[IP_RANK_K],
+                                       [P_IS_DISC] = o->sizes[IP_RANK_DISC],
+                                       [P_STRIP_COLUMNS] = d.columns,
+                                       [P_STRIP_ROWS] = d.each,
+                                       [P_ACROSS] = d.across,
+                                       [P_DOWN] = d.down,
+                                       [P_FIRST] = step * d.items,
+                                       [P_STRIPS] = d.strips,
+                                       [P_BEFORE] = call->result.y0 - call->in[0].y0,
+                                       [P_PLANE_ROWS] = call->in[0].y1 - call->in[0].y0,
+                                       [P_WORDS] = d.words };
+    out->n_params = N_PARAMS;
     for (int k = 0; k < out->n_params; k++)
         out->params[k] = (int)params[k];
     if (o->sizes[IP_RANK_MODE])
@@ -172,6 +192,8 @@ static void specialise(const ip_opaque_call *call, ip_str *defines)
 
 static const ip_opaque_kind kind = { .name = "rank",
                                      .shader = "rank",
+                                     .params = PARAMS(IP_PARAM_TEXT),
+                                     .constants = constants,
                                      .before = "keys",
                                      .widen = widen,
                                      .reads = reads,

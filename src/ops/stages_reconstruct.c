@@ -7,6 +7,19 @@
 #include "base/dtype.h"
 #include "base/integers.h"
 
+/* What its kernels take, in shaders/reconstruct.cl. */
+#define PARAMS(NAME) \
+    NAME(HEIGHT)     \
+    NAME(PLANE)      \
+    NAME(WIDTH)      \
+    NAME(CHANNELS)   \
+    NAME(ROWS)       \
+    NAME(STRIPS)     \
+    NAME(ITEMS)      \
+    NAME(CORNERS)    \
+    NAME(GROUP)
+enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
+
 /* Strips for each compute unit; rows of a strip at least. Steps go over a strip again for each step, so theirs stay in
  * the cache. */
 enum { CPU_ITEMS = 2, CPU_ITEMS_OF_STEPS = 16, CPU_ROWS = 32, GPU_ITEMS = 64, GPU_ROWS = 4, GPU_GROUP = 64 };
@@ -51,23 +64,23 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     out->n_buffers = step > 0 ? 3 : 4;
     for (int k = 0; k < out->n_buffers; k++)
         out->buffers[k] = step > 0 ? of_join[k] : of_strips[k];
-    const int params[] = { 0,
-                           (int)d.all,
-                           (int)d.plane,
-                           (int)(d.width * d.channels),
-                           (int)d.channels,
-                           (int)d.rows,
-                           (int)d.strips,
-                           (int)items,
-                           call->opaque->sizes[IP_RECONSTRUCT_CONNECTIVITY] == 8,
-                           (int)group_of_strips };
-    ip_opaque_set_params(out, params, sizeof params / sizeof *params);
+    const int params[N_PARAMS] = { [P_HEIGHT] = (int)d.all,
+                                   [P_PLANE] = (int)d.plane,
+                                   [P_WIDTH] = (int)(d.width * d.channels),
+                                   [P_CHANNELS] = (int)d.channels,
+                                   [P_ROWS] = (int)d.rows,
+                                   [P_STRIPS] = (int)d.strips,
+                                   [P_ITEMS] = (int)items,
+                                   [P_CORNERS] = call->opaque->sizes[IP_RECONSTRUCT_CONNECTIVITY] == 8,
+                                   [P_GROUP] = (int)group_of_strips };
+    ip_opaque_set_params(out, params, N_PARAMS);
     ip_opaque_set_items(out, items, group);
     return true;
 }
 
 static const ip_opaque_kind kind = { .name = "reconstruct",
                                      .shader = "reconstruct",
+                                     .params = PARAMS(IP_PARAM_TEXT),
                                      .widen = ip_opaque_widen_all,
                                      .reads = ip_opaque_read_all,
                                      .scratch = scratch,

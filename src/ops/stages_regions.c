@@ -8,6 +8,10 @@
 #include "base/dtype.h"
 #include "base/integers.h"
 
+/* What its kernels take, in shaders/regions.cl. */
+#define PARAMS(NAME) NAME(HEIGHT) NAME(WIDTH) NAME(LABELS) NAME(STRIPS) NAME(ROWS) NAME(PARTS) NAME(ITEMS) NAME(EACH)
+enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
+
 /* Work-items for each compute unit; rows of a strip at least; elements for each label of a strip at least, so that
  * tables take no more time than labels do. */
 enum { CPU_ITEMS = 2, GPU_ITEMS = 64, GPU_GROUP = 64, LEAST_ROWS = 16, ELEMENTS_A_LABEL = 16, LEAST_LABELS = 64 };
@@ -46,15 +50,18 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     out->n_buffers = 2;
     out->buffers[0] = step == 0 ? IP_BUFFER_INPUT : IP_BUFFER_SCRATCH;
     out->buffers[1] = step == 0 ? IP_BUFFER_SCRATCH : IP_BUFFER_RESULT;
-    const int params[] = { 0,           (int)d.height, (int)d.width, (int)d.labels,  (int)d.strips,
-                           (int)d.rows, (int)d.parts,  (int)items,   (int)d.elements };
-    ip_opaque_set_params(out, params, sizeof params / sizeof *params);
+    const int params[N_PARAMS] = {
+        [P_HEIGHT] = (int)d.height, [P_WIDTH] = (int)d.width, [P_LABELS] = (int)d.labels, [P_STRIPS] = (int)d.strips,
+        [P_ROWS] = (int)d.rows,     [P_PARTS] = (int)d.parts, [P_ITEMS] = (int)items,     [P_EACH] = (int)d.elements
+    };
+    ip_opaque_set_params(out, params, N_PARAMS);
     ip_opaque_set_items(out, items, group);
     return true;
 }
 
 static const ip_opaque_kind kind = { .name = "regions",
                                      .shader = "regions",
+                                     .params = PARAMS(IP_PARAM_TEXT),
                                      .widen = ip_opaque_widen_all,
                                      .reads = ip_opaque_read_all,
                                      .scratch = scratch,

@@ -16,6 +16,20 @@
 
 #include <math.h>
 
+/* What its kernels take, in shaders/scatter.cl. */
+#define PARAMS(NAME) \
+    NAME(N)          \
+    NAME(ROWS)       \
+    NAME(WIDTH)      \
+    NAME(BLOCK)      \
+    NAME(BLOCKS)     \
+    NAME(PARTS)      \
+    NAME(ITEMS)      \
+    NAME(EACH)       \
+    NAME(ONE_VALUE)  \
+    NAME(HAS_BASE)
+enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
+
 /* Work-items for each compute unit that share the blocks, and that sum them; elements that one sums at least. */
 enum { CPU_ITEMS = 1, GPU_ITEMS = 64, GPU_GROUP = 64, LEAST_ELEMENTS = 64 };
 
@@ -73,24 +87,24 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     out->n_buffers = step == 0 ? 3 : 4;
     for (int k = 0; k < out->n_buffers; k++)
         out->buffers[k] = step == 0 ? add[k] : sum[k];
-    const int params[] = { 0,
-                           (int)d.n,
-                           (int)d.rows,
-                           (int)d.width,
-                           (int)d.block,
-                           (int)d.blocks,
-                           (int)d.parts,
-                           (int)items,
-                           (int)d.elements,
-                           (int)s[IP_SCATTER_ONE_VALUE],
-                           (int)s[IP_SCATTER_HAS_BASE] };
-    ip_opaque_set_params(out, params, sizeof params / sizeof *params);
+    const int params[N_PARAMS] = { [P_N] = (int)d.n,
+                                   [P_ROWS] = (int)d.rows,
+                                   [P_WIDTH] = (int)d.width,
+                                   [P_BLOCK] = (int)d.block,
+                                   [P_BLOCKS] = (int)d.blocks,
+                                   [P_PARTS] = (int)d.parts,
+                                   [P_ITEMS] = (int)items,
+                                   [P_EACH] = (int)d.elements,
+                                   [P_ONE_VALUE] = (int)s[IP_SCATTER_ONE_VALUE],
+                                   [P_HAS_BASE] = (int)s[IP_SCATTER_HAS_BASE] };
+    ip_opaque_set_params(out, params, N_PARAMS);
     ip_opaque_set_items(out, items, group);
     return true;
 }
 
 const ip_opaque_kind ip_scatter_kind = { .name = "scatter",
                                          .shader = "scatter",
+                                         .params = PARAMS(IP_PARAM_TEXT),
                                          .widen = ip_opaque_widen_all,
                                          .reads = ip_opaque_read_all,
                                          .scratch = scratch,

@@ -11,7 +11,23 @@
 #include "base/dtype.h"
 #include "base/integers.h"
 
+/* What its kernels take, in shaders/sort.cl. */
+#define PARAMS(NAME)      \
+    NAME(N)               \
+    NAME(ROWS)            \
+    NAME(ITEMS)           \
+    NAME(EACH)            \
+    NAME(CHUNKS)          \
+    NAME(CHUNK)           \
+    NAME(SHIFT)           \
+    NAME(READS_ELEMENTS)  \
+    NAME(WRITES_ELEMENTS) \
+    NAME(DESCENDING)      \
+    NAME(BEFORE)
+enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
+
 enum { DIGITS = 256, DIGIT_BITS = 8 };
+static const ip_opaque_constant constants[] = { { "SO_DIGITS", DIGITS }, { NULL, 0 } };
 /* Up to so many elements a row is short. A GPU has work for many items in rows that are not. */
 enum { SHORT_ON_CPU = 384, SHORT_ON_GPU = 128 };
 /* Long rows: chunks for each compute unit, and elements in a chunk at least. */
@@ -96,9 +112,9 @@ static void rows_step(const ip_opaque_call *call, const division *d, ip_opaque_l
               of_indices[] = { SOURCE, KEYS, OTHER_KEYS, PLACES, RESULT };
     out->kernel = "so_rows";
     set_buffers(out, 5, indices ? of_indices : of_elements);
-    out->params[3] = (int)ip_ceil_div(d->rows, each);
-    out->params[4] = (int)each;
-    set_items(call, out->params[3], out);
+    out->params[P_ITEMS] = (int)ip_ceil_div(d->rows, each);
+    out->params[P_EACH] = (int)each;
+    set_items(call, out->params[P_ITEMS], out);
 }
 
 /* Pass p reads what pass p - 1 wrote: keys and places in scratch memory after an even pass, else in the others. */
@@ -111,9 +127,9 @@ static void digit_step(const ip_opaque_call *call, const division *d, int pass, 
     if (!indices) to_places = from_places = TABLE; /* neither read nor written */
     const int count[] = { SOURCE, from_keys, TABLE }, scan[] = { TABLE };
     const int scatter[] = { SOURCE, from_keys, to_keys, from_places, to_places, TABLE };
-    out->params[7] = pass * DIGIT_BITS;
-    out->params[8] = pass == 0;
-    out->params[9] = is_last;
+    out->params[P_SHIFT] = pass * DIGIT_BITS;
+    out->params[P_READS_ELEMENTS] = pass == 0;
+    out->params[P_WRITES_ELEMENTS] = is_last;
     if (kernel == 0) {
         out->kernel = "so_count";
         set_buffers(out, 3, count);
@@ -124,21 +140,21 @@ static void digit_step(const ip_opaque_call *call, const division *d, int pass, 
         out->kernel = "so_scatter";
         set_buffers(out, 6, scatter);
     }
-    set_items(call, kernel == 1 ? d->rows * DIGITS : out->params[3], out);
+    set_items(call, kernel == 1 ? d->rows * DIGITS : out->params[P_ITEMS], out);
 }
 
 static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
 {
     division d = divide(call);
     if (step >= (d.is_short ? 1 : 3 * d.passes)) return false;
-    out->n_params = 12;
-    out->params[1] = (int)d.n;
-    out->params[2] = (int)d.rows;
-    out->params[3] = (int)(d.rows * d.chunks);
-    out->params[5] = (int)d.chunks;
-    out->params[6] = (int)d.chunk;
-    out->params[10] = (int)call->opaque->sizes[IP_SORT_DESCENDING];
-    out->params[11] = (int)d.before;
+    out->n_params = N_PARAMS;
+    out->params[P_N] = (int)d.n;
+    out->params[P_ROWS] = (int)d.rows;
+    out->params[P_ITEMS] = (int)(d.rows * d.chunks);
+    out->params[P_CHUNKS] = (int)d.chunks;
+    out->params[P_CHUNK] = (int)d.chunk;
+    out->params[P_DESCENDING] = (int)call->opaque->sizes[IP_SORT_DESCENDING];
+    out->params[P_BEFORE] = (int)d.before;
     if (d.is_short)
         rows_step(call, &d, out);
     else
@@ -148,6 +164,8 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
 
 static const ip_opaque_kind kind = { .name = "sort",
                                      .shader = "sort",
+                                     .params = PARAMS(IP_PARAM_TEXT),
+                                     .constants = constants,
                                      .before = "keys",
                                      .widen = widen,
                                      .reads = reads,

@@ -531,7 +531,7 @@ imgpar_status imgpar_explain(imgpar_array *const *arrays, size_t n, const char *
     imgpar_status st = check_arrays(arrays, n);
     if (st || n == 0) return st;
     if (format && strcmp(format, "graph") == 0) {
-        *out = ip_graph_text(arrays, n);
+        *out = ip_graph_unparse(arrays, n);
         if (!*out) ip_fail_memory(&err, "explaining");
     } else {
         ip_explain(arrays, n, format, out, &err);

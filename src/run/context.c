@@ -399,6 +399,19 @@ imgpar_status imgpar_context_device_counters(const imgpar_context *ctx, size_t k
     return give_counters(&c, out, st);
 }
 
+static ip_device_traits traits_of(const ip_device_facts *facts)
+{
+    return (ip_device_traits){
+        .prefers_rows = facts->walks_rows,
+        .has_loop_hints = facts->wants_loop_hints,
+        .has_clang_builtins = facts->wants_loop_hints && facts->is_pocl,
+        .uses_own_functions = facts->is_pocl && facts->kind == IP_DEVICE_CPU && facts->info.has_f64,
+        .target = { facts->group_width, facts->group_height, facts->most_items, facts->info.local_bytes,
+                    facts->constant_bytes, (int64_t)facts->image_width, (int64_t)facts->image_height,
+                    facts->texel_channels, facts->half_channels },
+    };
+}
+
 ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_device *device)
 {
     ip_compile_options options = { .dump = ctx->dump };
@@ -408,21 +421,8 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_devi
     options.tuning = ctx->tuning;
     options.in_parts = ctx->mem_limit > 0 || ctx->devices.n > 1;
     pthread_mutex_unlock(&ctx->lock);
-    options.is_cpu = true;
-    options.pragmas = options.streams = options.own_functions = true;
-    options.target = ref_target;
-    if (device) {
-        const ip_device_facts *facts = ip_device_facts_of(device);
-        options.is_cpu = facts->walks_rows;
-        options.pragmas = facts->wants_loop_hints;
-        options.streams = facts->wants_loop_hints && facts->is_pocl;
-        options.own_functions = facts->is_pocl && facts->kind == IP_DEVICE_CPU && facts->info.has_f64;
-        options.target = (ip_target){ facts->group_width,           facts->group_height,   facts->most_items,
-                                      facts->info.local_bytes,      facts->constant_bytes, (int64_t)facts->image_width,
-                                      (int64_t)facts->image_height, facts->texel_channels, facts->half_channels };
-    }
-    options.pragmas &= !options.checks; /* what checks does not vectorise */
-    options.streams &= !options.checks; /* elements are checked where they are stored */
+    options.device =
+        device ? traits_of(ip_device_facts_of(device)) : (ip_device_traits){ true, true, true, true, ref_target };
     return options;
 }
 

@@ -335,17 +335,13 @@ static imgpar_status compile(imgpar_context *ctx, ip_device *device, const ip_re
     ip_compile_options options = ip_context_compile_options(ctx, device);
     e->runner.tuning = options.tuning;
     ip_str log = IP_STR_INIT;
-    options.keep_stages = q->use_ref;
-    options.totals = q->totals;
-    options.spills = q->spills;
-    options.look = q->look;
-    options.is_step = q->step != NULL;
-    options.steps = q->step ? q->step->times : 1;
-    options.placeholders = q->step ? q->step->placeholders : NULL;
-    options.choices = q->choices;
-    options.promises = q->promises;
-    options.promise = q->promise;
-    options.place = q->place;
+    options.goal = q->goal;
+    options.goal.keep_stages = q->use_ref;
+    if (q->step) {
+        options.goal.is_step = true;
+        options.goal.steps = q->step->times;
+        options.goal.placeholders = q->step->placeholders;
+    }
     options.log = options.dump ? &log : NULL;
     imgpar_status st = ip_compile(q->arrays, q->n, &options, &e->plan, err);
     if (log.length > 0) { /* IMGPAR_DUMP is a request to print, the only one there is */
@@ -465,7 +461,7 @@ static imgpar_status run_alone(imgpar_context *ctx, ip_request *q, bool may_keep
 {
     evaluation *e = planned_for(q);
     uint64_t hash = 0;
-    ip_kept_plan *kept = !e && may_keep && q->choices->n == 0 ? ip_plans_take(ctx, q, &hash) : NULL;
+    ip_kept_plan *kept = !e && may_keep && q->goal.choices->n == 0 ? ip_plans_take(ctx, q, &hash) : NULL;
     imgpar_status st = kept ? ip_kept_plan_begin(kept, ctx, q, &e, err)
                        : e  ? IMGPAR_OK
                             : ip_evaluation_new(ctx, ctx->device, q, &e, err);
@@ -557,9 +553,9 @@ static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **val
     if (planned) q->use_ref = q->step->is_for_ref;
     ip_held loops = { 0 }, kept = { 0 };
     ip_choices own = { 0 };
-    st = planned || q->choices ? IMGPAR_OK : decide_branches(ctx, q, &own, &kept, err);
-    if (!q->choices) q->choices = &own;
-    if (!st && !planned) st = ip_loops_run(ctx, q->arrays, n, q->options, q->use_ref, q->choices, &loops, err);
+    st = planned || q->goal.choices ? IMGPAR_OK : decide_branches(ctx, q, &own, &kept, err);
+    if (!q->goal.choices) q->goal.choices = &own;
+    if (!st && !planned) st = ip_loops_run(ctx, q->arrays, n, q->options, q->use_ref, q->goal.choices, &loops, err);
     if (!st && q->options && q->options->poll && q->options->poll(q->options->user, 0))
         st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
     if (!st) st = ip_promises_keep(ctx, q, err);
@@ -587,7 +583,7 @@ imgpar_status ip_evaluate_step(imgpar_context *ctx, ip_step *step, const imgpar_
                      .options = options,
                      .use_ref = use_ref,
                      .step = step,
-                     .choices = step->choices };
+                     .goal.choices = step->choices };
     return evaluate(ctx, &q, values, err);
 }
 
@@ -609,7 +605,7 @@ imgpar_status ip_evaluate_decided(imgpar_context *ctx, imgpar_array *const *arra
                      .options = options,
                      .use_ref = by == IP_BY_REF,
                      .may_interpret = by == IP_BY_EITHER,
-                     .choices = choices };
+                     .goal.choices = choices };
     return evaluate(ctx, &q, values, err);
 }
 

@@ -13,6 +13,7 @@
 #ifndef IP_RUN_EVALUATION_H
 #define IP_RUN_EVALUATION_H
 
+#include "compile/plan.h"
 #include "run/evaluate.h"
 
 typedef struct ip_evaluation ip_evaluation;
@@ -37,18 +38,12 @@ typedef struct ip_request {
     size_t n;
     const imgpar_options *options;
     bool use_ref;
-    bool may_interpret;        /* not only because use_ref says so: Note [Tiers] in tier.c */
-    void *dst;                 /* where the one result is wanted in host memory; NULL: anywhere */
-    struct ip_step *step;      /* where its plan is kept (evaluate.h); NULL: nowhere */
-    ip_row_taker *taker;       /* where the rows of the one result may go instead; NULL: nowhere */
-    bool totals;               /* folds stop at their totals, for ip_evaluation_combine() */
-    bool spills;               /* it is planned to be run kernel by kernel (spill.c) */
-    int look;                  /* which folds of it, or what reads them (compile/looks.c); 0: all at once */
-    const ip_choices *choices; /* branches that are decided; NULL: nobody looked for any */
-    /* What breaks promises of the one array, in its place: ip_compile_options */
-    unsigned promises;
-    int promise;
-    const int64_t *place;
+    bool may_interpret;   /* not only because use_ref says so: Note [Tiers] in tier.c */
+    void *dst;            /* where the one result is wanted in host memory; NULL: anywhere */
+    struct ip_step *step; /* where its plan is kept (evaluate.h); NULL: nowhere */
+    ip_row_taker *taker;  /* where the rows of the one result may go instead; NULL: nowhere */
+    /* What of the arrays; keep_stages and steps are told by use_ref and step. choices NULL: nobody looked for any. */
+    ip_goal goal;
 } ip_request;
 
 /* Compiles the request for device, which may be NULL: for the reference interpreter. The loops below the arrays have

@@ -41,8 +41,8 @@ static imgpar_status explain_devices(const explaining *x, const ip_compile_optio
         ip_str_append(
             out, "devices: none, the reference interpreter computes stage by stage; a device would have these kernels");
     else if (x->ctx->devices.n > 1)
-        return ip_share_explain(x->ctx, &(ip_request){ .arrays = arrays, .n = n, .choices = options->choices }, out,
-                                err);
+        return ip_share_explain(
+            x->ctx, &(ip_request){ .arrays = arrays, .n = n, .goal.choices = options->goal.choices }, out, err);
     return IMGPAR_OK;
 }
 
@@ -57,8 +57,8 @@ static imgpar_status explain_memory(const explaining *x, const ip_plan *plan, co
         most += ip_region_bytes(&all, plan->ir->stages[k]);
     }
     if (most <= ip_device_budget_left(x->ctx->device)) return IMGPAR_OK;
-    return ip_evaluation_explain_memory(x->ctx, &(ip_request){ .arrays = arrays, .n = n, .choices = options->choices },
-                                        out, err);
+    return ip_evaluation_explain_memory(
+        x->ctx, &(ip_request){ .arrays = arrays, .n = n, .goal.choices = options->goal.choices }, out, err);
 }
 
 /* Of reads that are promised to be inside, how many stages' are looked at first; nothing where nobody promises. */
@@ -72,8 +72,8 @@ static imgpar_status explain_promises(const explaining *x, const ip_compile_opti
     if (!is_format(x, "text")) return IMGPAR_OK;
     for (size_t k = 0; !st && k < n; k++) {
         ip_plan *plan = NULL;
-        looking.promises = ip_promises_of(x->ctx, arrays[k]);
-        if (!looking.promises) continue;
+        looking.goal.promises = ip_promises_of(x->ctx, arrays[k]);
+        if (!looking.goal.promises) continue;
         promises = true;
         st = ip_compile(&arrays[k], 1, &looking, &plan, err);
         if (!st && plan->n_outputs) stages += plan->outputs[0]->dims[2];
@@ -94,9 +94,9 @@ static imgpar_status explain_graph(const explaining *x, const ip_compile_options
     ip_plan *plan = NULL;
     ip_str sharing = IP_STR_INIT;
     imgpar_status st = ip_compile(arrays, n, options, &plan, err);
-    if (!st && !options->is_step) st = explain_devices(x, options, arrays, n, &sharing, err);
-    if (!st && !options->is_step) st = explain_memory(x, plan, options, arrays, n, &sharing, err);
-    if (!st && !options->is_step) st = explain_promises(x, options, arrays, n, &sharing, err);
+    if (!st && !options->goal.is_step) st = explain_devices(x, options, arrays, n, &sharing, err);
+    if (!st && !options->goal.is_step) st = explain_memory(x, plan, options, arrays, n, &sharing, err);
+    if (!st && !options->goal.is_step) st = explain_promises(x, options, arrays, n, &sharing, err);
     for (int k = 0; !st && k < plan->n_kernels; k++)
         ip_opaque_explain(ip_context_blas(x->ctx), x->ctx->device, &plan->kernels[k]);
     if (!st) st = ip_plan_explain(plan, x->format, sharing.text, text, err);
@@ -175,12 +175,12 @@ static imgpar_status explain_branch(const explaining *x, const ip_compile_option
     imgpar_status st = IMGPAR_OK;
     for (size_t i = 0; !st && i < k; i++)
         st = ip_choices_add(&before, choices->list[i].node, 1, err);
-    o.choices = &before;
+    o.goal.choices = &before;
     imgpar_array *branch = (imgpar_array *)choices->list[k].node; /* of the graph, which is not const */
     if (!st) st = explain_condition(x, &o, branch, &condition, err);
     if (!st) st = ip_choices_add(&before, branch, 2, err);
     if (!st) st = hold_all(graph, &before, err);
-    o.choices = &before;
+    o.goal.choices = &before;
     if (!st) st = explain_graph(x, &o, graph->arrays, graph->n, &otherwise, err);
     if (!st) put_branch(x, (int)k + 1, condition, otherwise, out);
     ip_choices_free(&before);
@@ -196,7 +196,7 @@ static imgpar_status explain_branching(const explaining *x, const ip_compile_opt
     ip_choices choices = { 0 };
     ip_compile_options o = *options;
     imgpar_status st = hold_all(graph, &choices, err);
-    o.choices = &choices;
+    o.goal.choices = &choices;
     if (!st) st = explain_graph(x, &o, graph->arrays, graph->n, text, err);
     if (!st && choices.n > 0 && !is_format(x, "json"))
         put_line(x, "branches are decided before the rest is planned; above is the plan where all conditions hold",
@@ -261,18 +261,18 @@ static imgpar_status explain_loop(const explaining *x, const ip_loop *loop, int 
     ip_str branches = IP_STR_INIT;
     const ip_branching graph = { loop->next, (size_t)loop->n_carried, x->placeholders, x->n_placeholders };
     ip_compile_options several = x->options, one = x->options;
-    one.is_step = several.is_step = true;
-    several.placeholders = loop->placeholder;
+    one.goal.is_step = several.goal.is_step = true;
+    several.goal.placeholders = loop->placeholder;
     running how = { .at_once = 1 };
     imgpar_status st = how_it_runs(x, loop, &graph, &how, err);
-    several.steps = how.at_once;
+    several.goal.steps = how.at_once;
     if (!st) st = explain_branching(x, &several, &graph, &step, &branches, err);
 
     if (!st && loop->until) st = explain_graph(x, &one, &loop->until, 1, &condition, err);
     if (!st && branches.failed) st = ip_fail_memory(err, "explaining");
     if (!st && is_format(x, "json")) { /* each graph without the end of its last line */
         ip_str_printf(out, "%s\n  {\"steps\": %lld, ", number > 1 ? "," : ", \"loops\": [", (long long)loop->count);
-        if (several.steps > 1) ip_str_printf(out, "\"at_once\": %d, ", several.steps);
+        if (several.goal.steps > 1) ip_str_printf(out, "\"at_once\": %d, ", several.goal.steps);
         if (how.on_host) ip_str_append(out, "\"by\": \"interpreter\", ");
         put_json(out, "step", step);
         ip_str_append(out, branches.text ? branches.text : "");

@@ -31,7 +31,7 @@ static bool parts_read_little(evaluation *e)
 static ip_request request_of_look(const ip_request *q, int look)
 {
     ip_request of_look = *q;
-    of_look.look = look;
+    of_look.goal.look = look;
     of_look.taker = NULL;
     of_look.dst = NULL;
     return of_look;

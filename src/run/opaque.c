@@ -9,6 +9,7 @@
 #include "run/shaders.h"
 
 #include <limits.h>
+#include <string.h>
 
 typedef struct running {
     const ip_runner *runner;
@@ -80,6 +81,16 @@ void ip_opaque_explain(ip_blas_mode mode, ip_device *device, ip_kernel *kernel)
 
 /* ---- what the launches need -------------------------------------------------------------- */
 
+/* Names of what P holds, and constants. */
+static void define_names(const ip_opaque_kind *kind, ip_str *source)
+{
+    const char *name = kind->params;
+    for (int k = 1; name && *name; k++, name = strchr(name, ' ') + 1)
+        ip_str_printf(source, "#define P_%.*s P[%d]\n", (int)strcspn(name, " "), name, k);
+    for (const ip_opaque_constant *c = kind->constants; c && c->name; c++)
+        ip_str_printf(source, "#define %s %d\n", c->name, c->value);
+}
+
 static imgpar_status find_program(running *r, ip_error *err)
 {
     const ip_opaque *o = r->call.opaque;
@@ -89,6 +100,7 @@ static imgpar_status find_program(running *r, ip_error *err)
     ip_str_append(&source, ip_shader_text("helpers"));
     ip_str_printf(&source, "\n#define IP_CPU %d\n#define IP_VECTOR_BYTES %d\n", r->call.device.is_cpu,
                   r->call.device.vector_bytes);
+    define_names(o->kind, &source);
     ip_str_append(&source, o->defines);
     if (o->kind->specialise) o->kind->specialise(&r->call, &source);
     if (o->kind->before) ip_str_append(&source, ip_shader_text(o->kind->before));
@@ -191,8 +203,20 @@ static imgpar_status launch_once(running *r, ip_opaque_launch *l, ip_error *err)
 /* With a poll callback, in batches that take about BATCH_MS: Note [Batches] in launch.c. */
 enum { BATCH_MS = 40 };
 
+static int params_of(const ip_opaque_kind *kind)
+{
+    int n = 1;
+    for (const char *c = kind->params; c && *c; c++)
+        n += *c == ' ';
+    return n;
+}
+
 static imgpar_status launch_step(running *r, const ip_opaque_launch *step, ip_error *err)
 {
+    const ip_opaque_kind *kind = r->call.opaque->kind;
+    if (step->n_params < params_of(kind)) /* more there may be, without names: of views */
+        return ip_fail(err, IMGPAR_E_INTERNAL, "internal: %s has %d parameters, not %d", step->kernel, step->n_params,
+                       params_of(kind));
     const ip_poll none = { NULL, NULL }, *poll = r->is_measured ? &none : &r->runner->poll;
     size_t total = step->global[2], batch = poll->stop ? 1 : total;
     for (size_t done = 0; done < total;) {

@@ -249,7 +249,7 @@ ip_kept_plan *ip_plans_take(imgpar_context *ctx, const ip_request *q, uint64_t *
 {
     listing l;
     *hash = 0;
-    if (ctx->dump || q->step || q->totals || q->use_ref || q->taker || !list_all(&l, q)) return NULL;
+    if (ctx->dump || q->step || q->goal.totals || q->use_ref || q->taker || !list_all(&l, q)) return NULL;
     const uint64_t n_settings = settings_of(ctx);
     l.hash = ip_hash_u64(l.hash, n_settings);
     *hash = l.hash;

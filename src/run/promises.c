@@ -89,7 +89,7 @@ static imgpar_status tell_read(imgpar_context *ctx, ip_request *q, const int64_t
     ip_evaluation *e = NULL;
     int64_t *indices;
     int n;
-    q->place = place;
+    q->goal.place = place;
     imgpar_status st = numbers(ctx, q, &e, &indices, &n, err);
     for (int k = 0; !st && k < n; k++)
         if (indices[k] != INT64_MAX) st = tell(&e->plan->promises[k], indices[k], place, err);
@@ -105,8 +105,7 @@ static imgpar_status keep(imgpar_context *ctx, const ip_request *of, imgpar_arra
                      .options = of->options,
                      .use_ref = of->use_ref,
                      .may_interpret = of->may_interpret,
-                     .choices = of->choices,
-                     .promises = promises };
+                     .goal = { .choices = of->goal.choices, .promises = promises } };
     ip_evaluation *e = NULL;
     int64_t *first, place[4];
     int n;
@@ -114,7 +113,7 @@ static imgpar_status keep(imgpar_context *ctx, const ip_request *of, imgpar_arra
     for (int k = 0; !st && k < n; k++) {
         if (first[k] == INT64_MAX) continue;
         place_of(first[k], ip_stage_domain(e->plan->promises[k].stage), place);
-        q.promise = k;
+        q.goal.promise = k;
         st = tell_read(ctx, &q, place, err);
     }
     ip_free(first);

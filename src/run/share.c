@@ -148,7 +148,7 @@ static imgpar_status make_hosts(cutting *c, ip_error *err)
 static imgpar_status make_part(const cutting *c, part *p, ip_error *err)
 {
     ip_request q = *c->q;
-    q.totals = c->folds;
+    q.goal.totals = c->folds;
     imgpar_status st = ip_evaluation_new(c->ctx, p->device, &q, &p->e, err);
     if (st) return st;
     ip_evaluation_lend(c->first, p->e);
@@ -385,7 +385,7 @@ static imgpar_status run_items(ip_job *job, const imgpar_options *options, ip_er
         const ip_request q = { .arrays = b->groups->arrays + at,
                                .n = b->groups->first[item + 1] - at,
                                .options = options,
-                               .choices = b->choices };
+                               .goal.choices = b->choices };
         ip_evaluation *e;
         st = ip_evaluation_new(b->ctx, b->ctx->devices.list[w->device], &q, &e, err);
         if (!st) st = run_whole(b->ctx, &q, e, w->device, true, b->values + at, err);
@@ -433,7 +433,7 @@ static imgpar_status run_batch(imgpar_context *ctx, const ip_request *q, const i
                                ip_error *err)
 {
     batch b = { .ctx = ctx,
-                .choices = q->choices,
+                .choices = q->goal.choices,
                 .groups = groups,
                 .values = ip_zalloc(q->n * sizeof *b.values),
                 .is_taken = ip_zalloc(groups->n) };
@@ -481,7 +481,7 @@ static imgpar_status run_in_turn(imgpar_context *ctx, const ip_request *q, const
         const ip_request one = { .arrays = groups->arrays + at,
                                  .n = groups->first[item + 1] - at,
                                  .options = q->options,
-                                 .choices = q->choices };
+                                 .goal.choices = q->goal.choices };
         st = run_one(ctx, &one, of_groups + at, err);
     }
     for (size_t k = 0; of_groups && k < q->n; k++)

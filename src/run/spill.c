@@ -399,7 +399,7 @@ imgpar_status ip_evaluation_run_spilled(evaluation *e, const ip_request *q, ip_v
 {
     ip_request by_kernels = *q;
     spilling s = { .most = 0 };
-    by_kernels.spills = true;
+    by_kernels.goal.spills = true;
     imgpar_status st = ip_evaluation_new(e->ctx, e->runner.device, &by_kernels, &s.e, err);
     if (st) return st;
     ip_evaluation_lend(e, s.e);

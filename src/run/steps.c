@@ -71,9 +71,9 @@ static bool find_cost(ip_compile_options options, const ip_loop *loop, int steps
 {
     ip_error err = { IMGPAR_OK, "" };
     ip_plan *plan = NULL;
-    options.is_step = true;
-    options.steps = steps;
-    options.placeholders = loop->placeholder;
+    options.goal.is_step = true;
+    options.goal.steps = steps;
+    options.goal.placeholders = loop->placeholder;
     imgpar_status st = ip_compile(loop->next, (size_t)loop->n_carried, &options, &plan, &err);
     if (!st) *cost = cost_of(plan);
     ip_plan_free(plan);
@@ -159,7 +159,7 @@ static double work_on_host(ip_compile_options options, imgpar_array *const *arra
 {
     ip_error err = { IMGPAR_OK, "" };
     ip_plan *plan = NULL;
-    options.is_step = options.keep_stages = true;
+    options.goal.is_step = options.goal.keep_stages = true;
     double work = ip_compile(arrays, n, &options, &plan, &err)
                       ? HUGE_VAL
                       : ip_ref_cost_of(plan->ir, &err).work + foreign_elements(plan);
@@ -170,7 +170,7 @@ static double work_on_host(ip_compile_options options, imgpar_array *const *arra
 bool ip_steps_on_host(imgpar_context *ctx, const ip_loop *loop)
 {
     ip_compile_options options = ip_context_compile_options(ctx, ctx->device);
-    bool may = ctx->device && ctx->devices.n == 1 && options.is_cpu && options.fuse && !options.checks &&
+    bool may = ctx->device && ctx->devices.n == 1 && options.device.prefers_rows && options.fuse && !options.checks &&
                options.tuning.schedule == IP_SCHEDULE_AUTO;
     options.dump = NULL;
     if (!may || carried_bytes(loop) > MOST_ON_HOST * (int64_t)sizeof(double) || ip_loop_nests(loop)) return false;

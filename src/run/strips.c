@@ -489,7 +489,7 @@ static imgpar_status run_looks(evaluation *e, const ip_request *q, ip_value **va
 {
     evaluation *rest = NULL;
     ip_request of_rest = *q;
-    of_rest.look = IP_LOOK_LAST;
+    of_rest.goal.look = IP_LOOK_LAST;
     ip_evaluation_want(e, 0, 1);
     if (ip_evaluation_holds_little(e) || needed_elements(e) >= 0) return IMGPAR_OK;
     imgpar_status st = ip_evaluation_plan_rest(e, q, &rest, err);
@@ -514,7 +514,7 @@ static imgpar_status run(evaluation *e, const ip_request *q, ip_value **values, 
     const int64_t rows = !q->taker ? 0 : q->taker->has_begun ? q->taker->strip_rows : streamed_rows(e);
     if (rows > 0)
         st = run_streamed(e, q->taker, rows, err);
-    else if (q->look == 0)
+    else if (q->goal.look == 0)
         st = run_looks(e, q, values, &is_done, err);
     return st || is_done || (rows > 0 && q->taker->has_begun) ? st : run_to_values(e, q, values, err);
 }

@@ -124,7 +124,7 @@ void ip_tier_choose(imgpar_context *ctx, ip_request *q, evaluation **e)
     ip_request by_ref = *q;
     ip_error ignored = { IMGPAR_OK, "" }; /* kernels compute */
     double source_bytes;
-    if (!q->may_interpret || q->use_ref || q->step || q->totals || !may_choose(ctx)) return;
+    if (!q->may_interpret || q->use_ref || q->step || q->goal.totals || !may_choose(ctx)) return;
     if (!is_all_planned(kernels->plan) || !has_sources_of_host(kernels, &source_bytes)) return;
     if (!lacks_programs(kernels, 0) || !has_its_bytes(kernels->plan)) return;
     by_ref.use_ref = true;

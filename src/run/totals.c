@@ -111,7 +111,7 @@ imgpar_status ip_evaluation_run_folds(evaluation *e, const ip_request *q, ip_val
     ip_request totals_of = *q;
     evaluation *part = NULL;
     void **totals = NULL;
-    totals_of.totals = true;
+    totals_of.goal.totals = true;
     /* what is too large to be kept is decoded as the parts come */
     imgpar_status st = ip_evaluation_holds_little(e) ? ip_evaluation_decode(e, err) : IMGPAR_OK;
     if (!st) st = ip_evaluation_new(e->ctx, e->runner.device, &totals_of, &part, err);

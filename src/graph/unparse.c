@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A graph as pipeline text: one assignment a node, inputs first, the array's name
- * last. imgpar_apply() reads it back: pixels and blobs from memory are $1, $2, ...
- * in the order in which they first appear.
+ * A graph as pipeline text, the inverse of lang/: one assignment a node, inputs first, the array's name last.
+ * imgpar_apply() reads it back: pixels and blobs from memory are $1, $2, ... in the order in which they first appear.
  *
  *     n1 = open("tower.png")
  *     n2 = boxblur(n1, size=5)
@@ -36,7 +35,7 @@ typedef struct entry {
     bool written;     /* a loop's first placeholder: the loop is */
 } entry;
 
-typedef struct dump {
+typedef struct unparsing {
     ip_str out, functions; /* functions: what stands before out */
     entry *entries;        /* open addressing by node address */
     size_t size, used;
@@ -44,7 +43,7 @@ typedef struct dump {
     size_t depth, stack_capacity;
     int n_names, n_leaves;
     bool failed;
-} dump;
+} unparsing;
 
 /* ---- what is known of a node ------------------------------------------------------------ */
 
@@ -56,7 +55,7 @@ static entry *slot(entry *entries, size_t size, const imgpar_array *node)
     return &entries[at & (size - 1)];
 }
 
-static bool grow(dump *d)
+static bool grow(unparsing *d)
 {
     size_t size = d->size ? d->size * 2 : 64;
     entry *entries = ip_zalloc(size * sizeof *entries);
@@ -70,7 +69,7 @@ static bool grow(dump *d)
 }
 
 /* The node's entry, made when there is none. NULL without memory. Valid until a new one is made. */
-static entry *look(dump *d, const imgpar_array *node)
+static entry *look(unparsing *d, const imgpar_array *node)
 {
     entry *e = d->size ? slot(d->entries, d->size, node) : NULL;
     if (e && e->node) return e;
@@ -86,7 +85,7 @@ static entry *look(dump *d, const imgpar_array *node)
     return e;
 }
 
-static void push(dump *d, const imgpar_array *node)
+static void push(unparsing *d, const imgpar_array *node)
 {
     if (d->depth == d->stack_capacity) {
         size_t capacity = d->stack_capacity ? d->stack_capacity * 2 : 64;
@@ -117,7 +116,7 @@ static bool is_loop(const imgpar_array *a) { return a->loop || is_row(a, "settle
 static bool is_placeholder(const imgpar_array *a) { return is_row(a, "placeholder") || is_row(a, "carried"); }
 
 /* Names without a definition of their own: a function's arguments, a loop's carried values. */
-static void name_placeholder(dump *d, const imgpar_array *p, int id, int k)
+static void name_placeholder(unparsing *d, const imgpar_array *p, int id, int k)
 {
     entry *e = look(d, p);
     if (!e || e->id) return;
@@ -129,9 +128,9 @@ static void name_placeholder(dump *d, const imgpar_array *p, int id, int k)
 
 /* ---- expressions --------------------------------------------------------------------------- */
 
-static void write_expr(dump *d, const imgpar_array *a, int depth);
+static void write_expr(unparsing *d, const imgpar_array *a, int depth);
 
-static void write_literal(dump *d, double v, bool fractional)
+static void write_literal(unparsing *d, double v, bool fractional)
 {
     char text[400];
     ip_number_text(v, text);
@@ -149,7 +148,7 @@ static void write_literal(dump *d, double v, bool fractional)
     ip_str_printf(&d->out, bare ? "%s" : "(%s)", text);
 }
 
-static void write_name(dump *d, const entry *e)
+static void write_name(unparsing *d, const entry *e)
 {
     const imgpar_array *a = e->node;
     if (a->source && a->source->kind != IP_SOURCE_FILE)
@@ -163,7 +162,7 @@ static void write_name(dump *d, const entry *e)
 static int n_results(const imgpar_array *a, int *which);
 
 /* "result_0_of_2", which gives one of several values. */
-static void write_result_function(dump *d, int which, int n)
+static void write_result_function(unparsing *d, int which, int n)
 {
     char start[64];
     snprintf(start, sizeof start, "fn result_%d_of_%d(", which, n);
@@ -176,7 +175,7 @@ static void write_result_function(dump *d, int which, int n)
 }
 
 /* An operand: a name, a literal, or an expression in brackets. */
-static void write_operand(dump *d, const imgpar_array *a, int depth)
+static void write_operand(unparsing *d, const imgpar_array *a, int depth)
 {
     double v;
     bool fractional;
@@ -199,7 +198,7 @@ static void write_operand(dump *d, const imgpar_array *a, int depth)
     ip_str_putc(&d->out, ')');
 }
 
-static void write_matrix(dump *d, const ip_param *p)
+static void write_matrix(unparsing *d, const ip_param *p)
 {
     ip_str_putc(&d->out, '[');
     for (int k = 0; k < p->rows * p->cols; k++) {
@@ -209,7 +208,7 @@ static void write_matrix(dump *d, const ip_param *p)
     ip_str_putc(&d->out, ']');
 }
 
-static void write_quoted(dump *d, const char *text)
+static void write_quoted(unparsing *d, const char *text)
 {
     ip_str_putc(&d->out, '"');
     for (; *text; text++) {
@@ -223,7 +222,7 @@ static void write_quoted(dump *d, const char *text)
     ip_str_putc(&d->out, '"');
 }
 
-static void write_word(dump *d, const char *choices, int index)
+static void write_word(unparsing *d, const char *choices, int index)
 {
     for (; index > 0; index--)
         choices = strchr(choices, '|') + 1;
@@ -247,7 +246,7 @@ static bool is_default(const imgpar_op_param *facts, const ip_param *p)
     return strcmp(facts->default_text, "auto") != 0 && ip_parse_number(facts->default_text, NULL) == p->number;
 }
 
-static void write_param(dump *d, const imgpar_array *a, int k, int depth)
+static void write_param(unparsing *d, const imgpar_array *a, int k, int depth)
 {
     const imgpar_op_param *facts = a->op->info.params[k];
     const ip_param *p = &a->params[k];
@@ -265,7 +264,7 @@ static void write_param(dump *d, const imgpar_array *a, int k, int depth)
         ip_str_number(&d->out, p->number);
 }
 
-static void write_call(dump *d, const imgpar_array *a, int depth)
+static void write_call(unparsing *d, const imgpar_array *a, int depth)
 {
     const imgpar_op_info *info = &a->op->info;
     const char *separator = "";
@@ -283,7 +282,7 @@ static void write_call(dump *d, const imgpar_array *a, int depth)
     ip_str_putc(&d->out, ')');
 }
 
-static void write_operator(dump *d, const imgpar_array *a, int depth)
+static void write_operator(unparsing *d, const imgpar_array *a, int depth)
 {
     int n = a->op->info.n_inputs;
     for (int k = 0; k < n; k++) {
@@ -302,14 +301,14 @@ static bool is_decided(const imgpar_array *a)
 }
 
 /* What a distance of around() is called: the argument behind p and q. */
-static void write_distance(dump *d, const imgpar_array *taps, int dim)
+static void write_distance(unparsing *d, const imgpar_array *taps, int dim)
 {
     const entry *e = look(d, taps);
     ip_str_printf(&d->out, "p%d_%d", e ? e->id : 0, 2 + dim);
 }
 
 /* An offset along an axis: distances of around(), so many times each, and a number. */
-static void write_offset(dump *d, const imgpar_array *a, int axis)
+static void write_offset(unparsing *d, const imgpar_array *a, int axis)
 {
     const double by = ip_param_get(a, "offsets")->numbers[axis];
     const char *separator = "";
@@ -331,7 +330,7 @@ static void write_offset(dump *d, const imgpar_array *a, int axis)
 }
 
 /* a[dy, dx], in a stencil() when its border is not the default one. */
-static void write_shift(dump *d, const imgpar_array *a, int depth)
+static void write_shift(unparsing *d, const imgpar_array *a, int depth)
 {
     const ip_param *offsets = ip_param_get(a, "offsets");
     int border = (int)ip_param_number(a, "border");
@@ -353,7 +352,7 @@ static void write_shift(dump *d, const imgpar_array *a, int depth)
 }
 
 /* What is made of coordinates stands on its own as an image made from them. */
-static void write_made(dump *d, const imgpar_array *a, const char *expr)
+static void write_made(unparsing *d, const imgpar_array *a, const char *expr)
 {
     int64_t dims[4];
     ip_type_dims(&a->type, dims);
@@ -376,12 +375,12 @@ static void write_made(dump *d, const imgpar_array *a, const char *expr)
     }
 }
 
-static void write_coordinate(dump *d, const imgpar_array *a)
+static void write_coordinate(unparsing *d, const imgpar_array *a)
 {
     write_made(d, a, (const char[]){ "zyxc"[(int)ip_param_number(a, "dim")], '\0' });
 }
 
-static void write_inside(dump *d, const imgpar_array *a)
+static void write_inside(unparsing *d, const imgpar_array *a)
 {
     int dim = (int)ip_param_number(a, "dim");
     int64_t dims[4], before = (int64_t)ip_param_number(a, "before"), behind = (int64_t)ip_param_number(a, "behind");
@@ -394,7 +393,7 @@ static void write_inside(dump *d, const imgpar_array *a)
 
 static bool is_fold(const imgpar_array *a) { return is_row(a, "fold") || is_row(a, "scanfold"); }
 
-static void write_fold(dump *d, const imgpar_array *a, int depth)
+static void write_fold(unparsing *d, const imgpar_array *a, int depth)
 {
     ip_str_append(&d->out, is_row(a, "scanfold") ? "scan(" : "reduce(");
     write_operand(d, a->inputs[0], depth);
@@ -417,7 +416,7 @@ static void write_fold(dump *d, const imgpar_array *a, int depth)
 static bool is_around(const imgpar_array *a) { return is_row(a, "around"); }
 
 /* The function names what it reads itself, so any array with the same axes stands for the one that was given. */
-static void write_around(dump *d, const imgpar_array *a, int depth)
+static void write_around(unparsing *d, const imgpar_array *a, int depth)
 {
     static const char *const radii[] = { "depth", "height", "width" };
     const entry *e = look(d, a->inputs[0]);
@@ -508,7 +507,7 @@ static int n_results(const imgpar_array *a, int *which)
 }
 
 /* All results of one loop inside another, in their order: the loop itself stands for them. */
-static bool is_whole_loop(dump *d, int n, imgpar_array *const *arrays)
+static bool is_whole_loop(unparsing *d, int n, imgpar_array *const *arrays)
 {
     carrying first, c;
     if (n < 2 || !carries(arrays[0], &first) || first.n != n) return false;
@@ -521,7 +520,7 @@ static bool is_whole_loop(dump *d, int n, imgpar_array *const *arrays)
 }
 
 /* "(a, b)" or, where there is one, "a". */
-static void write_tuple(dump *d, int n, imgpar_array *const *arrays, int depth)
+static void write_tuple(unparsing *d, int n, imgpar_array *const *arrays, int depth)
 {
     if (is_whole_loop(d, n, arrays)) {
         write_expr(d, arrays[0], depth + 1);
@@ -536,7 +535,7 @@ static void write_tuple(dump *d, int n, imgpar_array *const *arrays, int depth)
 }
 
 /* until is tested on the new values, which the graph has as the step's results: they are written as the arguments. */
-static void write_until(dump *d, const carrying *loop, int depth)
+static void write_until(unparsing *d, const carrying *loop, int depth)
 {
     ip_str_append(&d->out, ", until=");
     write_tuple(d, loop->n, loop->placeholder, depth);
@@ -557,7 +556,7 @@ static void write_until(dump *d, const carrying *loop, int depth)
 }
 
 /* "(a, b)", or a itself. */
-static void write_list(dump *d, int n, imgpar_array *const *arrays, int depth)
+static void write_list(unparsing *d, int n, imgpar_array *const *arrays, int depth)
 {
     for (int k = 0; k < n; k++) {
         ip_str_append(&d->out, k ? ", " : n > 1 ? "(" : "");
@@ -570,7 +569,7 @@ static bool is_associative(const imgpar_array *scan) { return ip_param_number(sc
 
 /* The arguments and results of the function: states, then elements. An associative one joins states, so that the idle
  * one has elements, too. */
-static void write_step(dump *d, const imgpar_array *a, const carrying *scan, int depth)
+static void write_step(unparsing *d, const imgpar_array *a, const carrying *scan, int depth)
 {
     const entry *p = look(d, scan->placeholder[0]);
     const int id = p ? p->id : 0;
@@ -596,7 +595,7 @@ static void write_step(dump *d, const imgpar_array *a, const carrying *scan, int
         ip_str_append(&d->out, ", 0)");
 }
 
-static void write_states(dump *d, const imgpar_array *a, const carrying *scan, int depth)
+static void write_states(unparsing *d, const imgpar_array *a, const carrying *scan, int depth)
 {
     enum { FIRST_OPTION = 2 };
     const bool is_idle = has_idle_state(scan), joins = is_idle && is_associative(a);
@@ -620,7 +619,7 @@ static void write_states(dump *d, const imgpar_array *a, const carrying *scan, i
 }
 
 /* Of adjoints by several arrays, all of them. */
-static void write_gradients(dump *d, const imgpar_array *a, int depth)
+static void write_gradients(unparsing *d, const imgpar_array *a, int depth)
 {
     ip_str_append(&d->out, "grad(");
     write_operand(d, a->inputs[0], depth);
@@ -629,7 +628,7 @@ static void write_gradients(dump *d, const imgpar_array *a, int depth)
     ip_str_putc(&d->out, ')');
 }
 
-static void write_loop(dump *d, const carrying *loop, int depth)
+static void write_loop(unparsing *d, const carrying *loop, int depth)
 {
     int n = loop->n;
     ip_str_append(&d->out, "iterate(");
@@ -643,7 +642,7 @@ static void write_loop(dump *d, const carrying *loop, int depth)
     ip_str_putc(&d->out, ')');
 }
 
-static void write_expr(dump *d, const imgpar_array *a, int depth)
+static void write_expr(unparsing *d, const imgpar_array *a, int depth)
 {
     if (depth > MAX_DEPTH || d->out.length > MAX_INLINE_CHARS) {
         ip_str_append(&d->out, "...");
@@ -679,7 +678,7 @@ static void write_expr(dump *d, const imgpar_array *a, int depth)
 /* ---- the walk ---------------------------------------------------------------------------------- */
 
 /* Pushes what a is computed from; true when something waits. */
-static bool push_inputs(dump *d, const imgpar_array *a)
+static bool push_inputs(unparsing *d, const imgpar_array *a)
 {
     size_t before = d->depth;
     int id = d->n_names + 1;
@@ -705,7 +704,7 @@ static bool push_inputs(dump *d, const imgpar_array *a)
  * What a loop or a fold binds is free inside its body only, and what it takes from loops around it has a lesser id:
  * they were met first.
  */
-static int outermost_of(dump *d, const imgpar_array *a)
+static int outermost_of(unparsing *d, const imgpar_array *a)
 {
     bool folds = is_fold(a) || is_around(a);
     carrying loop = { .n = 0 };
@@ -727,7 +726,7 @@ static int outermost_of(dump *d, const imgpar_array *a)
 }
 
 /* All projections of a loop are named together, with the first of them: (n4_0, n4_1) = iterate(...). */
-static void define_projection(dump *d, const imgpar_array *a, const carrying *loop)
+static void define_projection(unparsing *d, const imgpar_array *a, const carrying *loop)
 {
     entry *first = look(d, loop->placeholder[0]), *e = look(d, a);
     int n = loop->n;
@@ -745,7 +744,7 @@ static void define_projection(dump *d, const imgpar_array *a, const carrying *lo
 }
 
 /* So are all gradients of one grad(), whose first variable is theirs alone: (n4_0, n4_1) = grad(n3, (n1, n2)). */
-static void define_gradient(dump *d, const imgpar_array *a)
+static void define_gradient(unparsing *d, const imgpar_array *a)
 {
     const int n = a->n_inputs - 1;
     entry *first = look(d, a->inputs[1]), *e = look(d, a);
@@ -763,7 +762,7 @@ static void define_gradient(dump *d, const imgpar_array *a)
 }
 
 /* The assignment of a node whose inputs are done. */
-static void define(dump *d, const imgpar_array *a)
+static void define(unparsing *d, const imgpar_array *a)
 {
     int outermost = outermost_of(d, a);
     carrying loop;
@@ -792,7 +791,7 @@ static void define(dump *d, const imgpar_array *a)
     ip_str_putc(&d->out, '\n');
 }
 
-static void walk(dump *d, const imgpar_array *root)
+static void walk(unparsing *d, const imgpar_array *root)
 {
     push(d, root);
     while (d->depth && !d->failed) {
@@ -814,9 +813,9 @@ static void walk(dump *d, const imgpar_array *root)
     }
 }
 
-char *ip_graph_text(imgpar_array *const *arrays, size_t n)
+char *ip_graph_unparse(imgpar_array *const *arrays, size_t n)
 {
-    dump d = { .out = IP_STR_INIT, .functions = IP_STR_INIT };
+    unparsing d = { .out = IP_STR_INIT, .functions = IP_STR_INIT };
     for (size_t k = 0; k < n && !d.failed; k++) {
         if (arrays[k]->op) walk(&d, arrays[k]);
     }
