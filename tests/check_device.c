@@ -9,6 +9,7 @@
  * check_device CHILD-NAME.
  */
 #include "run/device_impl.h"
+#include "run/shaders.h"
 
 #include "base/str.h"
 #include "asserts.h"
@@ -576,6 +577,70 @@ START_TEST(a_program_is_built_once)
 }
 END_TEST
 
+/* Runs a kernel "k" of one work-item, which writes n ints, in a text that begins as those of the library do. */
+static void run_for_ints(ip_device *device, const char *source, int *out, size_t n)
+{
+    ip_str text = IP_STR_INIT;
+    ip_str_append(&text, ip_shader_text("helpers"));
+    ip_str_append(&text, source);
+    ip_program *program = get_program(device, ip_str_text(&text), NULL);
+    ip_buffer *buffer = new_buffer(device, n * sizeof *out);
+    ip_launch launch = { .program = program,
+                         .kernel = "k",
+                         .buffers = &buffer,
+                         .n_buffers = 1,
+                         .dims = 1,
+                         .global = { 1 },
+                         .local = { 1 } };
+    ck_assert_int_eq(ip_device_launch(device, &launch, NULL, NULL, NULL), IMGPAR_OK);
+    ck_assert_int_eq(ip_device_finish(device, NULL), IMGPAR_OK);
+    ck_assert_int_eq(ip_buffer_read(buffer, 0, out, n * sizeof *out, NULL), IMGPAR_OK);
+    ip_buffer_release(buffer);
+    ip_program_release(program);
+    ip_str_free(&text);
+}
+
+/* Each call means the overload of its arguments' type, whoever declares it (run/cache.c, Note [Declarations]); the
+ * second program calls what shaders/builtins.cl does not declare. The numbers are worked out by hand. */
+START_TEST(calls_of_built_in_functions_mean_their_overloads)
+{
+    ip_device *device = open_any(0);
+    static const int wanted[] = { 200, 7, 128, 255, -128, 0, 3, 2, 15, 3, 255, -3, 4, 60, 1, 9 };
+    int got[sizeof wanted / sizeof *wanted], crossed;
+    run_for_ints(device,
+                 "__kernel void k(__global int *a) {\n"
+                 "    uchar2 m = max((uchar2)(200, 3), (uchar2)(100, 7));\n"
+                 "    a[0] = m.x; a[1] = m.y;\n"
+                 "    a[2] = abs((char)-128);\n"
+                 "    a[3] = add_sat((uchar)250, (uchar)9);\n"
+                 "    a[4] = sub_sat((char)-100, (char)100);\n"
+                 "    a[5] = convert_uint_sat(-1.5f);\n"
+                 "    a[6] = mul_hi(0x80000000u, 6u);\n"
+                 "    a[7] = select(1, 2, -1);\n"
+                 "    a[8] = clz((ushort)1);\n"
+                 "    a[9] = popcount((uchar)0x61);\n"
+                 "    a[10] = convert_uchar_sat(300);\n"
+                 "    a[11] = (int)floor(-2.5f);\n"
+                 "    a[12] = convert_int_sat_rte(4.5f);\n"
+                 "    int n[6] = { 0, 0, 0, 10, 20, 30 };\n"
+                 "    int3 v = vload3(1, n);\n"
+                 "    a[13] = v.x + v.y + v.z;\n"
+                 "    a[14] = isnan(as_float(0x7fc00000)) && any((int2)(0, -1)) && !all((int2)(0, -1));\n"
+                 "    a[15] = clamp((short4)(99), (short)0, (short)9).w;\n"
+                 "}\n",
+                 got, sizeof wanted / sizeof *wanted);
+    for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++)
+        ck_assert_msg(got[k] == wanted[k], "a[%zu] is %d, not %d", k, got[k], wanted[k]);
+    run_for_ints(device,
+                 "__kernel void k(__global int *a) {\n"
+                 "    a[0] = (int)dot(cross((float3)(1, 2, 3), (float3)(4, 5, 6)), (float3)(1, 10, 100));\n"
+                 "}\n",
+                 &crossed, 1);
+    ck_assert_int_eq(crossed, -3 + 60 - 300);
+    ip_device_close(device);
+}
+END_TEST
+
 START_TEST(the_message_of_a_failed_build_has_the_log)
 {
     ip_device *device = open_any(0);
@@ -1049,6 +1114,7 @@ int main(int argc, char **argv)
     tcase_add_test(t, a_loop_that_the_device_would_end_is_refused);
     tcase_add_test(t, a_wrong_launch_is_refused);
     tcase_add_test(t, a_program_is_built_once);
+    tcase_add_test(t, calls_of_built_in_functions_mean_their_overloads);
     tcase_add_test(t, the_message_of_a_failed_build_has_the_log);
     tcase_add_test(t, the_cache_keeps_the_programs_used_last);
     tcase_add_test(t, what_was_tuned_holds_for_the_contexts_to_come);

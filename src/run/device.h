@@ -26,6 +26,7 @@ typedef struct ip_device_facts {
     ip_device_class kind;
     imgpar_device info;            /* for people; strings owned by the device */
     bool is_pocl, is_nvidia;       /* they keep a kernel cache of their own on disk */
+    bool declares_builtins;        /* programs are built sooner that declare what they call (Note [Declarations]) */
     bool reports_exact_division;   /* offers -cl-fp32-correctly-rounded-divide-sqrt */
     size_t work_items_per_launch;  /* about how many rows-schedule work-items keep it busy (CPU: 8 x units) */
     size_t local_size;             /* fixed local size of the pixels schedule */

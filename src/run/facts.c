@@ -246,6 +246,8 @@ imgpar_status ip_facts_read(cl_platform_id platform, cl_device_id id, ip_device_
     const struct class_row *row = &class_rows[facts->kind];
     info->kind = row->name;
     facts->is_pocl = ip_text_has(info->platform, "Portable Computing Language");
+    facts->declares_builtins = facts->is_pocl && facts->kind == IP_DEVICE_CPU && info->has_f64 && !info->has_f16 &&
+                               strncmp(info->driver, "3.", 2) == 0;
     facts->works_in_host_memory = facts->is_pocl && facts->kind == IP_DEVICE_CPU && info->has_unified_memory;
     facts->permutes_bytes = facts->works_in_host_memory && permutes_bytes();
     facts->adds_products = facts->works_in_host_memory && adds_products();
