@@ -315,6 +315,7 @@ static const struct {
     int decodes, encodes;
 } once[] = {
     { "SELECT count(*), sum(img_mean(image)) FROM t, img_tiles(lazy(img), 8, 8)", 1, 0 },
+    { "SELECT count(*), sum(mean) + sum(perimeter) FROM t, img_regions(threshold(lazy(img), 99), lazy(img))", 1, 0 },
     { "SELECT sum(a.v * b.v) FROM t, pixels(img, 0, 0, 9, 1) a JOIN pixels(img, 0, 1, 9, 1) b", 1, 0 },
     { "SELECT img_mean(img), img_maxval(img), img_minval(img) FROM t", 1, 0 },
     { "SELECT length(img_try(boxblur(lazy(img), 3))), img_error(boxblur(lazy(img), 3)) FROM t", 1, 1 },
@@ -795,6 +796,7 @@ START_TEST(every_allocation_may_fail)
         "SELECT sum(v) FROM pixels(img_invert(lazy(" GRAY "))) WHERE x < 3 AND y = 1",
         "SELECT sum(mean) + sum(std) FROM img_stats_of(lazy(" RGB "))",
         "SELECT count(hex(raw(image))) FROM img_tiles(img_invert(lazy(" GRAY ")), 2, 2)",
+        "SELECT sum(area) + sum(mean) + sum(perimeter) FROM img_regions(lazy(" GRAY "), " GRAY ")",
         "SELECT length(montage(i, 'columns=2, width=3')) + length(img_stack_mean(i)) FROM (SELECT lazy(" GRAY
         ") AS i UNION ALL SELECT " GRAY ")",
         "SELECT img_std(i) + img_psnr(i, i, 9) + img_ssim(i, i, 'reflect') + phash(i) + length(img_pixel(i, 0, 0)) "
