@@ -184,7 +184,8 @@ const ip_sql_table ip_sql_table_regions = {
                " axis_minor_length REAL, extent REAL, mean REAL, min REAL, max REAL, std REAL,"
                " source HIDDEN, measured HIDDEN, connectivity HIDDEN",
     .about = "one row a region of a mask, as labels(), regions() and region_shapes() have it; x and y are its "
-             "centroid, the rest of the place is what crop() takes; mean to std are of the luminance of the image `measured` in it",
+             "centroid, the rest of the place is what crop() takes; mean to std are of the luminance of the "
+             "image `measured` in it",
     .example = "SELECT label, area, x, y FROM img_regions(apply('cast(make(5, 3, x != 2), u8)'))",
     .n_columns = N_COLUMNS,
     .n_arguments = 3,

@@ -65,6 +65,8 @@ static const struct {
     { "SELECT apply('$1' || char(0), " GRAY ")", "apply(): argument 1: a pipeline is text, this has a zero byte" },
     { "SELECT topk(img_numbers('[3 1 2]'), 5)", "topk(): k=5 is above the 3 elements of axis 0" },
     { "SELECT topk(img_numbers('[3 1 2]'), -5)", "topk(): k must be 0..2147483647, got -5" },
+    { "SELECT frame(" GRAY ", 1, 'nix')",
+      "frame(): color=\"nix\" is neither a number nor a colour by its name or #rrggbb" },
     { "SELECT apply()", "apply(): takes a text and up to 9 images, got 0 arguments" },
     { "SELECT grad('sum($1)')", "grad(): takes a text and 1 to 9 images, got 1 argument" },
     { "SELECT grad('$1', " GRAY ")", "grad(): loss is [3, 4, 1]; it must be one number, as sum() and mean() give" },
@@ -247,6 +249,11 @@ static const struct {
     { "img_mean(" MASK ")", "img_mean(apply('$1 > 100', lazy(" GRAY ")))", "0.5" },
     { "img_dtype(" MASK ")", "img_dtype(apply('$1 > 100', lazy(" GRAY ")))", "bool" },
     { "img_format(" MASK ")", NULL, "png" },
+    { "hex(raw(frame(" RGB ", 1, '#010203')))", "hex(raw(frame(lazy(" RGB "), 1, 'color=#010203')))",
+      "010203010203010203010203"
+      "010203524742726762010203"
+      "010203010203010203010203" },
+    { "hex(raw(img_fill(1, 1, 'Orange', 3)))", NULL, "FFA500" },
     { "img_maxval(apply('$1 + $1', " MASK "))", "img_maxval(apply('$1 + $1', apply('$1 > 100', lazy(" GRAY "))))",
       "2" },
     { "img_pixel(png(" MASK "), 3, 0)", "img_pixel(png(apply('$1 > 100', lazy(" GRAY "))), 3, 0)", "255" },

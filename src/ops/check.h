@@ -24,4 +24,8 @@ int ip_choice_of(const imgpar_op_param *p, const ip_arg *arg);
 bool ip_arg_is_number(const ip_arg *arg, double *value);
 bool ip_param_is_auto(const imgpar_op_param *p); /* has a computed default */
 
+/* Whether p takes levels, one for each channel, and arg is a colour in their place, by a name or #rrggbb: rgb from 0 to
+ * 255. */
+bool ip_arg_is_colour(const imgpar_op_param *p, const ip_arg *arg, unsigned char rgb[3]);
+
 #endif
