@@ -445,11 +445,11 @@ IMGPAR_API imgpar_array *imgpar_array_error(imgpar_context *ctx, imgpar_status s
  * Evaluates a and writes it to path: to a temporary file beside it, renamed when
  * complete. The first error of the whole graph comes back here; the message is
  * in imgpar_array_message(a). options->format and ->settings: png: bits=8|16,
- * level=0..9; jpeg: quality=1..100, subsample=420|422|444, background=0..255 under alpha; pnm: bits. All three:
- * range=R, the number that becomes white; without it that is the array's white (imgpar_info), one above 255 in 16 bits
- * where the format has them. Of data without white u8, u16 and bool keep their look, and other numbers are rounded as
- * they are. .pgm is for gray and .ppm for RGB, as their readers expect; both and alpha are saved as .pnm, alpha as
- * .pam.
+ * level=0..9; jpeg: quality=1..100, subsample=420|422|444, background=0..255 or a colour under alpha; pnm: bits.
+ * All three: range=R, the number that becomes white; without it that is the array's white (imgpar_info), one above
+ * 255 in 16 bits where the format has them. Of data without white u8, u16 and bool keep their look, and other numbers
+ * are rounded as they are. .pgm is for gray and .ppm for RGB, as their readers expect; both and alpha are saved as
+ * .pnm, alpha as .pam.
  *
  * What a picture's file told beside its pixels goes with it through every operation, and png and jpeg write it: the ICC
  * profile (or PNG's cICP, sRGB, gAMA, cHRM; a JPEG gets a profile that says the same), resolution, EXIF (upright, with

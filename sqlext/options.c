@@ -162,6 +162,11 @@ static int add_value(ip_sql_call *call, sqlite3_str *s, const imgpar_op_param *p
     const char *text = (const char *)sqlite3_value_text(value);
     if (!text) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     const bool may_be_list = p->choices && !strcmp(p->choices, "vector") && text[0] == '['; /* a number, or several */
+    const bool may_be_colour = p->choices && !strcmp(p->choices, "vector") && !strcmp(p->unit, "levels");
+    if (takes_numbers && may_be_colour && !may_be_list && !strchr(text, '=')) {
+        add_quoted(s, text); /* the library knows their names */
+        return SQLITE_OK;
+    }
     if (takes_numbers && !may_be_list) return wrong(call, p, value);
     if (!strcmp(p->type, "choice") && name_length(text)) return wrong(call, p, value);
     if (takes_numbers || !strcmp(p->type, "vector") || !strcmp(p->type, "matrix")) {

@@ -16,8 +16,8 @@ static const ip_sql_entry entries[] = {
       "computes an image and encodes it as PNG; settings: 'bits=8|16, level=0..9, metadata=none|all'",
       "png(blur(lazy(img), 2), 'level=1')" },
     { "function", "jpeg", "img [, quality or settings]",
-      "the same as JPEG; settings: 'quality=1..100, subsample=420|422|444, progressive=0|1, background=0..255, "
-      "metadata=none|all'",
+      "the same as JPEG; settings: 'quality=1..100, subsample=420|422|444, progressive=0|1, background=0..255 or a "
+      "colour, metadata=none|all'",
       "jpeg(lazy(img), 75)" },
     { "function", "npy", "img", "the same as NPY, which holds every type and shape exactly",
       "npy(img_cast(lazy(img), 'f32'))" },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* src/base: memory and faults, strings and numbers, hashes, element types, statuses. */
 #include "base/alloc.h"
+#include "base/colours.h"
 #include "base/dtype.h"
 #include "base/hash.h"
 #include "base/md5.h"
@@ -14,6 +15,52 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- colours --------------------------------------------------------------------- */
+
+static const struct {
+    const char *text;
+    int r, g, b; /* r -1: none */
+} colours[] = {
+    { "black", 0, 0, 0 },
+    { "white", 255, 255, 255 },
+    { "Red", 255, 0, 0 },
+    { "green", 0, 128, 0 },
+    { "ORANGE", 255, 165, 0 },
+    { "aliceblue", 240, 248, 255 },
+    { "grey", 128, 128, 128 },
+    { "gray", 128, 128, 128 },
+    { "yellowgreen", 154, 205, 50 },
+    { "rebeccapurple", 102, 51, 153 },
+    { "#102030", 16, 32, 48 },
+    { "#fA0", 255, 170, 0 },
+    { "#ABCDEF", 171, 205, 239 },
+    { "", -1, 0, 0 },
+    { "#", -1, 0, 0 },
+    { "#12", -1, 0, 0 },
+    { "#12345", -1, 0, 0 },
+    { "#1234567", -1, 0, 0 },
+    { "#12345g", -1, 0, 0 },
+    { "redd", -1, 0, 0 },
+    { "re", -1, 0, 0 },
+    { "transparent", -1, 0, 0 },
+    { " red", -1, 0, 0 },
+    { "102030", -1, 0, 0 },
+    { "-#102", -1, 0, 0 },
+};
+
+START_TEST(colours_have_names)
+{
+    unsigned char rgb[3];
+    const bool is_colour = ip_colour_read(colours[_i].text, strlen(colours[_i].text), rgb);
+    ck_assert_msg(is_colour == (colours[_i].r >= 0), "%s", colours[_i].text);
+    if (is_colour)
+        ck_assert_msg(rgb[0] == colours[_i].r && rgb[1] == colours[_i].g && rgb[2] == colours[_i].b, "%s",
+                      colours[_i].text);
+    ck_assert(!ip_colour_read("tango", 4, rgb) && ip_colour_read("tanned", 3, rgb) && rgb[0] == 210);
+    ck_assert(!ip_colour_read("#12\0", 4, rgb));
+}
+END_TEST
 
 /* ---- memory ---------------------------------------------------------------------- */
 
@@ -448,6 +495,7 @@ int main(void)
     Suite *suite = suite_create("base");
     TCase *c = tcase_create("base");
     tcase_set_timeout(c, 120);
+    tcase_add_loop_test(c, colours_have_names, 0, (int)(sizeof colours / sizeof *colours));
     tcase_add_test(c, sizes_that_overflow_give_null);
     tcase_add_test(c, zero_bytes_give_a_pointer);
     tcase_add_test(c, the_nth_call_fails_and_no_other);

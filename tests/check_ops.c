@@ -455,6 +455,9 @@ static const struct {
     { "max($1, 7, 300)", "[4, 6] u8", "[4, 6] i32" },
     { "fill(3, 2, [1 2 3], channels=3)", "", "[2, 3, 3] u8" },
     { "fill(3, 2, [1 2], channels=3)", "", "fill: value has 2 numbers for 3 channels" },
+    { "fill(3, 2, \"mauvre\")", "", "fill: value=\"mauvre\" is neither a number nor a colour by its name or #rrggbb" },
+    { "linear($1, \"red\")", "[4, 6, 3] u8", "linear: a=\"red\" is not a number" },
+    { "pad($1, [1 1], cval=\"red\")", "[4, 6, 3] u8", "pad: cval=\"red\" is not a number" },
     { "make(3, 2, x + y)", "", "[2, 3] i32" },
 };
 

@@ -65,6 +65,8 @@ static const struct {
     { "SELECT apply('$1' || char(0), " GRAY ")", "apply(): argument 1: a pipeline is text, this has a zero byte" },
     { "SELECT topk(img_numbers('[3 1 2]'), 5)", "topk(): k=5 is above the 3 elements of axis 0" },
     { "SELECT topk(img_numbers('[3 1 2]'), -5)", "topk(): k must be 0..2147483647, got -5" },
+    { "SELECT frame(" GRAY ", 1, 'nix')",
+      "frame(): color=\"nix\" is neither a number nor a colour by its name or #rrggbb" },
     { "SELECT apply()", "apply(): takes a text and up to 9 images, got 0 arguments" },
     { "SELECT grad('sum($1)')", "grad(): takes a text and 1 to 9 images, got 1 argument" },
     { "SELECT grad('$1', " GRAY ")", "grad(): loss is [3, 4, 1]; it must be one number, as sum() and mean() give" },
@@ -254,6 +256,11 @@ static const struct {
     { "img_mean(" MASK ")", "img_mean(apply('$1 > 100', lazy(" GRAY ")))", "0.5" },
     { "img_dtype(" MASK ")", "img_dtype(apply('$1 > 100', lazy(" GRAY ")))", "bool" },
     { "img_format(" MASK ")", NULL, "png" },
+    { "hex(raw(frame(" RGB ", 1, '#010203')))", "hex(raw(frame(lazy(" RGB "), 1, 'color=#010203')))",
+      "010203010203010203010203"
+      "010203524742726762010203"
+      "010203010203010203010203" },
+    { "hex(raw(img_fill(1, 1, 'Orange', 3)))", NULL, "FFA500" },
     { "img_maxval(apply('$1 + $1', " MASK "))", "img_maxval(apply('$1 + $1', apply('$1 > 100', lazy(" GRAY "))))",
       "2" },
     { "img_pixel(png(" MASK "), 3, 0)", "img_pixel(png(apply('$1 > 100', lazy(" GRAY "))), 3, 0)", "255" },
@@ -322,6 +329,7 @@ static const struct {
     int decodes, encodes;
 } once[] = {
     { "SELECT count(*), sum(img_mean(image)) FROM t, img_tiles(lazy(img), 8, 8)", 1, 0 },
+    { "SELECT count(*), sum(mean) + sum(perimeter) FROM t, img_regions(threshold(lazy(img), 99), lazy(img))", 1, 0 },
     { "SELECT sum(a.v * b.v) FROM t, pixels(img, 0, 0, 9, 1) a JOIN pixels(img, 0, 1, 9, 1) b", 1, 0 },
     { "SELECT img_mean(img), img_maxval(img), img_minval(img) FROM t", 1, 0 },
     { "SELECT length(img_try(boxblur(lazy(img), 3))), img_error(boxblur(lazy(img), 3)) FROM t", 1, 1 },
@@ -802,6 +810,7 @@ START_TEST(every_allocation_may_fail)
         "SELECT sum(v) FROM pixels(img_invert(lazy(" GRAY "))) WHERE x < 3 AND y = 1",
         "SELECT sum(mean) + sum(std) FROM img_stats_of(lazy(" RGB "))",
         "SELECT count(hex(raw(image))) FROM img_tiles(img_invert(lazy(" GRAY ")), 2, 2)",
+        "SELECT sum(area) + sum(mean) + sum(perimeter) FROM img_regions(lazy(" GRAY "), " GRAY ")",
         "SELECT length(montage(i, 'columns=2, width=3')) + length(img_stack_mean(i)) FROM (SELECT lazy(" GRAY
         ") AS i UNION ALL SELECT " GRAY ")",
         "SELECT img_std(i) + img_psnr(i, i, 9) + img_ssim(i, i, 'reflect') + phash(i) + length(img_pixel(i, 0, 0)) "

@@ -131,6 +131,7 @@ static const char *const consumers[] = {
     "SELECT count(v) FROM pixels(?1)",
     "SELECT count(*) FROM img_stats_of(?1)",
     "SELECT count(hex(raw(image))) FROM img_tiles(?1, 2, 2)",
+    "SELECT count(*), sum(mean + perimeter) FROM img_regions(?1, ?1)",
     "SELECT count(*) FROM img_explain(?1)",
     "SELECT length(montage(?1, 2, 8))",
     "SELECT length(img_stack_mean(?1))",

@@ -978,7 +978,8 @@ START_TEST(every_written_row_is_tested)
         /* check_written_pictures */
         "lut3d ahash dhash phash hamming local_laplacian lens_blur "
         /* check_written_regions */
-        "group_sum group_count group_mean group_min group_max labels reconstruct fill_holes clear_border "
+        "group_sum group_count group_mean group_min group_max labels reconstruct fill_holes clear_border region_shapes "
+        "region_moments "
         /* check_written_masks */
         "regional_maxima regional_minima h_maxima h_minima peaks watershed remove_small largest_region flood "
         "flood_fill skeleton thin "

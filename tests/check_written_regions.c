@@ -130,6 +130,11 @@ static const struct {
     { "fill_holes(fill(2, 1, [5 255], channels=2))", "[[5; 5]]" },
     { "labels(ones([2 1]))", "[1; 1]" },
     { "fill_holes(ones([3 3]) - (x == 1 && y == 1))", "[1 1 1; 1 1 1; 1 1 1]" },
+    { "region_shapes(numbers([-3 0; 9 9], dtype=i16), 2)",
+      "[nan nan nan nan nan nan nan; nan nan nan nan nan nan nan]" },
+    { "region_shapes(fill(1, 1, [1 0], channels=2), 1)", "[0 0 0 0 0 1 1.1283791670955126]" },
+    { "slice(region_shapes(numbers([1 1; 2.6 0; 3 3]), 3), 0, 2, axis=1)",
+      "[0 1.5707963267948966; nan nan; 3.414213562373095 0.7853981633974483]" },
     { "reconstruct(numbers([0 9 0 0 0]), numbers([3 4 5 0 7]))", "[3 4 4 0 0]" },
     { "a = zeros([2 3]) / 0\nreconstruct(a, a)", "[nan nan nan; nan nan nan]" },
     { "regions(labels(numbers([1 0 1 1; 0 0 0 0; 1 1 0 1; 0 1 1 1])), 4)",
@@ -315,6 +320,149 @@ START_TEST(areas_centroids_and_boxes)
 }
 END_TEST
 
+/* ---- shapes of regions ----------------------------------------------------------------------------------- */
+
+enum { SHAPES_ROWS = 60, SHAPES_COLUMNS = 7, MOMENTS_COLUMNS = 24 };
+
+static real label_at(const picture *l, int64_t y, int64_t x)
+{
+    return y < 0 || x < 0 || y >= H || x >= W ? 0 : l->v[y * W + x];
+}
+
+static bool is_on_edge(const picture *l, int64_t y, int64_t x, real own)
+{
+    return label_at(l, y, x) == own && (label_at(l, y - 1, x) != own || label_at(l, y + 1, x) != own ||
+                                        label_at(l, y, x - 1) != own || label_at(l, y, x + 1) != own);
+}
+
+/* Benkrid's and Crookes' weights of codes, 1 for the pixel itself, 2 and 10 for each neighbour on the edge. */
+static real perimeter_weight(int code)
+{
+    switch (code) {
+    case 5:
+    case 7:
+    case 15:
+    case 17:
+    case 25:
+    case 27: return 1;
+    case 21:
+    case 33: return sqrtl(2);
+    case 13:
+    case 23: return (1 + sqrtl(2)) / 2;
+    default: return 0;
+    }
+}
+
+static real perimeter_of(const picture *l, real own)
+{
+    real sum = 0;
+    for (int64_t y = 0; y < H; y++)
+        for (int64_t x = 0; x < W; x++) {
+            int code = 1;
+            if (!is_on_edge(l, y, x, own)) continue;
+            for (int64_t dy = -1; dy <= 1; dy++)
+                for (int64_t dx = -1; dx <= 1; dx++)
+                    if ((dy != 0 || dx != 0) && is_on_edge(l, y + dy, x + dx, own)) code += dy != 0 && dx != 0 ? 10 : 2;
+            sum += perimeter_weight(code);
+        }
+    return sum;
+}
+
+/* The sum of (x - u)^p (y - v)^q over a region; magnitude: of their magnitudes. */
+static real moment_of(const picture *l, real own, int p, int q, real u, real v, real *magnitude)
+{
+    real sum = 0, all = 0;
+    for (int64_t y = 0; y < H; y++)
+        for (int64_t x = 0; x < W; x++) {
+            const real term = powl((real)x - u, p) * powl((real)y - v, q);
+            if (label_at(l, y, x) != own) continue;
+            sum += term;
+            all += fabsl(term);
+        }
+    if (magnitude) *magnitude = all;
+    return sum;
+}
+
+static void shape_of(const picture *l, real own, real n, real *row)
+{
+    const real cx = moment_of(l, own, 1, 0, 0, 0, NULL) / n, cy = moment_of(l, own, 0, 1, 0, 0, NULL) / n;
+    const real xx = moment_of(l, own, 2, 0, cx, cy, NULL) / n, yy = moment_of(l, own, 0, 2, cx, cy, NULL) / n;
+    const real xy = moment_of(l, own, 1, 1, cx, cy, NULL) / n;
+    const real apart = sqrtl((xx - yy) * (xx - yy) / 4 + xy * xy);
+    const real most = (xx + yy) / 2 + apart, least = fmaxl((xx + yy) / 2 - apart, 0);
+    int64_t low[2] = { H, W }, high[2] = { -1, -1 };
+    for (int64_t k = 0; k < H * W; k++)
+        for (int d = 0; d < 2; d++) {
+            const int64_t at = d ? k % W : k / W;
+            if (l->v[k] != own) continue;
+            low[d] = at < low[d] ? at : low[d];
+            high[d] = at > high[d] ? at : high[d];
+        }
+    row[0] = perimeter_of(l, own);
+    row[1] = apart < 1e-15L ? 0 : atan2l(2 * xy, yy - xx) / 2;
+    row[2] = most < 1e-15L ? 0 : sqrtl(1 - least / most);
+    row[3] = 4 * sqrtl(most);
+    row[4] = least < 1e-15L ? 0 : 4 * sqrtl(least);
+    row[5] = n / (real)((high[0] - low[0] + 1) * (high[1] - low[1] + 1));
+    row[6] = sqrtl(4 * n / 3.14159265358979323846264L);
+}
+
+static picture shapes_mask(int which)
+{
+    picture m = mask(which % N_MASKS);
+    for (int64_t k = 0; k < H * W && which == N_MASKS; k++) /* an L, a square, a diagonal, a bar; all on the frame */
+        m.v[k] = (k / W < 2 && k % W < 2 && k != W + 1) || (k / W > 19 && k % W > 27) ||
+                 (k / W - 5 == k % W && k / W < 15) || (k / W == H - 1 && k % W < 20);
+    return m;
+}
+
+START_TEST(shapes_are_those_of_the_same_moments) /* _i: the mask */
+{
+    real most;
+    picture m = shapes_mask(_i), l = labelled(&m, 4, &most);
+    picture want = picture_new(IMGPAR_F64, SHAPES_ROWS, SHAPES_COLUMNS, 1);
+    for (int64_t k = 0; k < SHAPES_ROWS; k++) {
+        const real own = (real)(k + 1), n = moment_of(&l, own, 0, 0, 0, 0, NULL);
+        real *row = &want.v[k * SHAPES_COLUMNS];
+        for (int c = 0; c < SHAPES_COLUMNS; c++) {
+            row[c] = NAN;
+            want.slack[k * SHAPES_COLUMNS + c] = 0x1p-38L * W;
+        }
+        if (n > 0) shape_of(&l, own, n, row);
+        want.slack[k * SHAPES_COLUMNS + 4] = 1e-6L; /* the root of what is left of two that are alike */
+    }
+    expect("region_shapes(labels($1, connectivity=4), 60)", &m, &want);
+    picture_free(&m);
+    picture_free(&l);
+    picture_free(&want);
+}
+END_TEST
+
+START_TEST(moments_of_regions_are_those_of_their_masks) /* _i: the mask */
+{
+    static const int orders[10][2] = { { 0, 0 }, { 1, 0 }, { 0, 1 }, { 2, 0 }, { 1, 1 },
+                                       { 0, 2 }, { 3, 0 }, { 2, 1 }, { 1, 2 }, { 0, 3 } };
+    real most;
+    picture m = shapes_mask(_i), l = labelled(&m, 8, &most);
+    picture want = picture_new(IMGPAR_F64, SHAPES_ROWS, MOMENTS_COLUMNS, 1);
+    for (int64_t k = 0; k < SHAPES_ROWS; k++) {
+        const real own = (real)(k + 1), n = moment_of(&l, own, 0, 0, 0, 0, NULL);
+        const real cx = moment_of(&l, own, 1, 0, 0, 0, NULL) / n, cy = moment_of(&l, own, 0, 1, 0, 0, NULL) / n;
+        for (int c = 0; c < MOMENTS_COLUMNS && n > 0; c++) {
+            const int which = c < 10 ? c : (c - 10) % 7 + 3, p = orders[which][0], q = orders[which][1];
+            const real by = c < 17 ? 1 : powl(n, (real)(p + q) / 2 + 1);
+            real all;
+            want.v[k * MOMENTS_COLUMNS + c] = moment_of(&l, own, p, q, c < 10 ? 0 : cx, c < 10 ? 0 : cy, &all) / by;
+            want.slack[k * MOMENTS_COLUMNS + c] = (all + 1) / by * 0x1p-36L;
+        }
+    }
+    expect("region_moments(labels($1), 60)", &m, &want);
+    picture_free(&m);
+    picture_free(&l);
+    picture_free(&want);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = written_case();
@@ -326,5 +474,7 @@ int main(void)
     tcase_add_loop_test(tc, holes_are_filled_and_what_touches_the_frame_goes, 0, 2 * N_MASKS);
     tcase_add_loop_test(tc, what_can_be_reached_from_below, 0, 2 * WRITTEN_DTYPES);
     tcase_add_test(tc, areas_centroids_and_boxes);
+    tcase_add_loop_test(tc, shapes_are_those_of_the_same_moments, 0, N_MASKS + 1);
+    tcase_add_loop_test(tc, moments_of_regions_are_those_of_their_masks, 0, N_MASKS + 1);
     return written_run("written regions", tc);
 }

@@ -94,6 +94,8 @@ static void print_parameter(const imgpar_op_param *p)
     }
     print_range(p);
     if (p->unit && p->unit[0]) printf(", in %s", p->unit);
+    if (p->choices && strcmp(p->choices, "vector") == 0 && strcmp(p->unit, "levels") == 0)
+        fputs(", or a colour: \"orange\" or \"#ffa500\"", stdout);
     if (p->may_be_array) fputs(", or a one-element array", stdout);
     if (p->default_text)
         printf("; default %s\n", p->default_text[0] ? p->default_text : "empty");

@@ -101,8 +101,8 @@ typedef enum ip_setting {
     IP_SET_QUALITY,
     IP_SET_SUBSAMPLE,
     IP_SET_PROGRESSIVE,
-    IP_SET_BACKGROUND,
-    IP_SET_METADATA, /* 0: the colour's tags only, 1: all */
+    IP_SET_BACKGROUND, /* 0xRRGGBB */
+    IP_SET_METADATA,   /* 0: the colour's tags only, 1: all */
     IP_N_SETTINGS
 } ip_setting;
 

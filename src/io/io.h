@@ -183,8 +183,8 @@ void ip_row_reader_free(ip_row_reader *r); /* NULL is legal */
  * settings as in imgpar_options.settings, NULL for the defaults; *bytes is new (ip_alloc).
  *
  *     png   bits=8|16  level=0..9  metadata=none|all (all)
- *     jpeg  quality=1..100 (90) subsample=420|422|444 (420) progressive=0|1 (0) background=0..255 (0) metadata=none|all
- *           (all)
+ *     jpeg  quality=1..100 (90) subsample=420|422|444 (420) progressive=0|1 (0)
+ *           background=0..255|COLOUR (0) metadata=none|all (all)
  *     npy   none; exact shape and dtype
  *     pnm   bits=8|16; PGM, PPM, or PAM with alpha; the ending .pgm is for gray alone, .ppm for RGB
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pixels to JPEG, with libjpeg. Alpha is composed onto a gray background. See png.c, Note [Long jumps]. */
+/* Pixels to JPEG, with libjpeg. Alpha is composed onto a background of one colour. See png.c, Note [Long jumps]. */
 #include "io/jpeg_metadata.h"
 
 #include "base/alloc.h"
@@ -76,11 +76,13 @@ static void set_parameters(writer *w)
 static void compose(unsigned char *row, size_t n, size_t channels, unsigned background)
 {
     const size_t colours = channels - 1;
+    const unsigned r = background >> 16, g = background >> 8 & 255, b = background & 255;
+    const unsigned below[3] = { colours == 1 ? (299 * r + 587 * g + 114 * b + 500) / 1000 : r, g, b };
     unsigned char *dst = row;
     for (const unsigned char *src = row; n-- > 0; src += channels) {
         const unsigned alpha = src[colours];
         for (size_t ch = 0; ch < colours; ch++)
-            *dst++ = (unsigned char)((src[ch] * alpha + background * (255 - alpha) + 127) / 255);
+            *dst++ = (unsigned char)((src[ch] * alpha + below[ch] * (255 - alpha) + 127) / 255);
     }
 }
 

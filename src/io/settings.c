@@ -2,6 +2,8 @@
 /* The text of encoder settings, "quality=90, bits=16", checked against a table. */
 #include "io/codec.h"
 
+#include "base/colours.h"
+
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -140,13 +142,24 @@ static imgpar_status parse_one(ip_format format, const char **text, ip_settings 
         *text = p;
         return parse_word(r, format_name, text, &settings->value[r->setting], err);
     }
+    unsigned char rgb[3];
+    const size_t word = strcspn(p, ", \t\r\n");
+    if (r->setting == IP_SET_BACKGROUND && ip_colour_read(p, word, rgb)) {
+        *text = p + word;
+        settings->value[r->setting] = rgb[0] << 16 | rgb[1] << 8 | rgb[2];
+        return IMGPAR_OK;
+    }
+    if (!parse_int(p, text, &value) && r->setting == IP_SET_BACKGROUND)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: background=%.*s is neither a gray from 0 to 255 nor a colour",
+                       format_name, word < 40 ? (int)word : 40, p);
     if (!parse_int(p, text, &value)) {
         int length = (int)strcspn(p, ", \t\r\n");
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%.*s is not a whole number", format_name, r->name,
                        length < 40 ? length : 40, p);
     }
-    settings->value[r->setting] = value;
-    return check_value(r, format_name, value, err);
+    imgpar_status st = check_value(r, format_name, value, err);
+    settings->value[r->setting] = !st && r->setting == IP_SET_BACKGROUND ? value * 0x010101 : value;
+    return st;
 }
 
 imgpar_status ip_settings_parse(ip_format format, const char *text, ip_settings *settings, ip_error *err)

@@ -52,7 +52,7 @@ static const ip_word words[] = {
         "save", "save(expr, path, NAME=VALUE ...)", "computes an array and writes it to a file",
         "The path's ending tells the format, or format=png|jpeg|npy|pnm does; \"-\" is standard output.\n"
         "png: bits=8|16, level=0..9: 0 stores, more looks longer for what repeats; noise is as large at any level.\n"
-        "jpeg: quality=1..100, subsample=420|422|444, progressive=0|1, background=0..255, a gray under alpha.\n"
+        "jpeg: quality=1..100, subsample=420|422|444, progressive=0|1, background=0..255 or a colour, under alpha.\n"
         "pnm: bits=8|16; .pgm is for gray, .ppm for RGB, .pam for alpha, .pnm for all. npy keeps shape and dtype.\n"
         "png, jpeg: metadata=none leaves out EXIF, XMP and resolution, not the profile.\n"
         "The array's white is written as white, one above 255 in 16 bits where the format has them; numbers of\n"

@@ -14,6 +14,7 @@
 #include "ops/check.h"
 #include "ops/complex.h"
 #include "ops/coverage.h"
+#include "ops/infer.h"
 #include "ops/white.h"
 
 #include <assert.h>
@@ -79,6 +80,26 @@ static imgpar_status set_param(const imgpar_op_param *p, const ip_arg *arg, ip_p
     return set_param(p, &single, param, err);
 }
 
+/* A colour by name, as levels: of the first input's white, one for each of its channels but alpha, of gray the
+ * luminance; of a row without inputs in the dtype it makes, opaque. */
+static imgpar_status set_colour(imgpar_array *node, int k, const unsigned char rgb[3], ip_error *err)
+{
+    const bool is_source = node->op->info.n_inputs == 0;
+    const ip_type made = { .dtype = is_source ? (imgpar_dtype)ip_param_number(node, "dtype") : IMGPAR_U8 };
+    const double full = ip_type_full(is_source ? &made : &node->inputs[0]->type);
+    const int64_t n = is_source ? (int64_t)ip_param_number(node, "channels") : ip_colours_taken(node);
+    const int colours = n <= 2 ? 1 : 3, count = is_source ? (int)n : colours;
+    double levels[4];
+    for (int c = 0; c < count; c++) {
+        const double level = c >= colours   ? 255
+                             : colours == 3 ? rgb[c]
+                                            : 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2];
+        levels[c] = level * full / 255;
+    }
+    const ip_arg list = { .kind = IP_ARG_MATRIX, .rows = 1, .cols = count, .numbers = levels };
+    return set_param(node->op->info.params[k], &list, &node->params[k], err);
+}
+
 /* The node's inputs: the row's own, then the arrays given for numbers. Literal numbers become leaves. */
 static imgpar_status fill_inputs(imgpar_array *node, const ip_arg *args, const ip_bound *bound, ip_error *err)
 {
@@ -124,6 +145,13 @@ static imgpar_status fill_params(imgpar_array *node, const ip_arg *args, const i
             imgpar_status st = set_param(info->params[k], &args[at], &node->params[k], err);
             if (st) return st;
         }
+    }
+    for (int k = 0; k < info->n_params; k++) { /* what they are made of is there now */
+        unsigned char rgb[3];
+        const int at = bound->arg[info->n_inputs + k];
+        imgpar_status st =
+            at >= 0 && ip_arg_is_colour(info->params[k], &args[at], rgb) ? set_colour(node, k, rgb, err) : IMGPAR_OK;
+        if (st) return st;
     }
     return IMGPAR_OK;
 }

@@ -8,6 +8,7 @@
  */
 #include "ops/check.h"
 
+#include "base/colours.h"
 #include "base/str.h"
 #include "ops/hints.h"
 #include "ops/view.h"
@@ -244,6 +245,14 @@ static imgpar_status check_matrix(const ip_op *op, const imgpar_op_param *p, con
     return has_rule(p, "whole") ? check_wholes(op, p, arg->numbers, arg->rows * arg->cols, err) : IMGPAR_OK;
 }
 
+static bool may_be_colour(const imgpar_op_param *p) { return has_rule(p, "vector") && strcmp(p->unit, "levels") == 0; }
+
+bool ip_arg_is_colour(const imgpar_op_param *p, const ip_arg *arg, unsigned char rgb[3])
+{
+    return may_be_colour(p) && arg->kind == IP_ARG_TEXT && arg->text &&
+           ip_colour_read(arg->text, strlen(arg->text), rgb);
+}
+
 static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, const ip_arg *arg, ip_error *err)
 {
     const char *label = ip_op_label(op);
@@ -270,7 +279,14 @@ static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, cons
     if (ip_arg_is_number(arg, &value)) return check_number(op, p, value, err);
     if (arg->kind == IP_ARG_TEXT && arg->text && ip_param_is_auto(p) && strcmp(arg->text, "auto") == 0)
         return IMGPAR_OK;
+    unsigned char rgb[3];
+    if (ip_arg_is_colour(p, arg, rgb) || (arg->unknown && arg->kind == IP_ARG_TEXT && may_be_colour(p)))
+        return IMGPAR_OK;
     const char *article = kind == IP_PARAM_INTEGER ? "an" : "a";
+    if (arg->kind == IP_ARG_TEXT && may_be_colour(p))
+        return ip_fail(err, IMGPAR_E_ARGUMENT,
+                       "%s: %s=\"%.60s\" is neither a number nor a colour by its name or #rrggbb", label, p->name,
+                       arg->text ? arg->text : "");
     if (arg->kind == IP_ARG_TEXT)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=\"%.60s\" is not %s %s", label, p->name,
                        arg->text ? arg->text : "", article, p->type);

@@ -34,6 +34,8 @@ imgpar_status ip_check_one_shape(const imgpar_array *node, ip_error *err);
 /* The first input is an image of one channel, or of two of which the second is alpha; another has its height and width,
  * and one channel. */
 imgpar_status ip_check_one_channel(const imgpar_array *node, ip_error *err);
+/* How many numbers a colour has that a written row is given: its picture's channels but alpha, or those it makes. */
+int64_t ip_colours_taken(const imgpar_array *node);
 /* Input 0 is an image, the last input a mask of its size; others are images of that size. */
 imgpar_status ip_check_masked(const imgpar_array *node, ip_error *err);
 /* Refuses two arrays that are not of one shape or, where both have a white, of one white. */

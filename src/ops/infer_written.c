@@ -349,12 +349,16 @@ static imgpar_status check_kernel(const imgpar_array *node, ip_error *err)
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the sum of kernel is %g; it must be above 0", node->op->info.name, sum);
 }
 
+int64_t ip_colours_taken(const imgpar_array *node)
+{
+    return strcmp(node->op->info.name, "duotone") == 0 ? 3 : colours_of(&node->inputs[0]->type);
+}
+
 /* A number for each channel has as many as there are colours, those of the result where it always has three. */
 static imgpar_status check_colours(const imgpar_array *node, ip_error *err)
 {
     const imgpar_op_info *info = &node->op->info;
-    const bool is_rgb = strcmp(info->name, "duotone") == 0;
-    const int64_t n = is_rgb ? 3 : colours_of(&node->inputs[0]->type);
+    const int64_t n = ip_colours_taken(node);
     for (int k = 0; k < info->n_params; k++) {
         const imgpar_op_param *p = info->params[k];
         const int64_t given = (int64_t)node->params[k].rows * node->params[k].cols;

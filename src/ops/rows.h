@@ -44,6 +44,7 @@
     PARAM(name, "number", dflt, NULL, lo, hi, unit, help, 1, 1) /* or an array's one element */
 #define LEVELS(name, dflt, help) \
     PARAM(name, "number", dflt, "vector", -INFINITY, INFINITY, "levels", help, 1, 1) /* or one for each channel */
+#define FACTORS(name, dflt, help) PARAM(name, "number", dflt, "vector", -INFINITY, INFINITY, "", help, 1, 1)
 #define COLOUR(name, dflt, help) \
     PARAM(name, "number", dflt, "vector", -INFINITY, INFINITY, "levels", help, 1, 0) /* one that is no array */
 #define EACH_COLOUR(name, dflt, lo, hi, help) PARAM(name, "number", dflt, "vector", lo, hi, "", help, 1, 0)

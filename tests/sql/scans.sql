@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Tables whose rows are made one by one: pixels, img_tiles, img_files, imgpar_folder; and img_stats_of.
+-- Tables whose rows are made one by one: pixels, img_tiles, img_files, imgpar_folder, img_regions; and img_stats_of.
 CREATE TABLE t(id INTEGER PRIMARY KEY, img BLOB);
 INSERT INTO t VALUES (1, CAST('P5 4 3 255' || char(10) || 'ABCDEFGHIJKL' AS BLOB)),
                      (2, CAST('P6 2 2 255' || char(10) || 'RGBrgbRGBrga' AS BLOB)),
@@ -34,6 +34,18 @@ SELECT "column", "row", x, y, width, height, img_format(image), hex(raw(image)) 
 SELECT x, y, img_format(image), hex(raw(image)) FROM t, img_tiles(img_invert(lazy(img)), 3, 2) WHERE id = 1;
 SELECT count(*), sum(width * height) FROM t, img_tiles(img, 100, 1) WHERE id = 1;
 
+.print regions: an L of three pixels and, apart from it, two in a column; 5 rows of 4
+CREATE TABLE m AS SELECT apply('cast(255 * make(4, 5, (x == 0 && y < 2) || (x == 1 && y == 1) || (x == 3 && y > 2)), u8)') AS mask;
+SELECT label, area, round(x, 6), round(y, 6), left, top, width, height FROM m, img_regions(mask);
+SELECT label, round(perimeter, 6), round(orientation, 6), round(eccentricity, 6), extent FROM m, img_regions(lazy(mask));
+SELECT label, mean, min, max, round(std, 6) FROM m, img_regions(mask, apply('cast(make(4, 5, 10 * y + x), u8)'));
+SELECT label, mean FROM m, img_regions(mask, apply('fill(4, 5, [100 200 50 0], channels=4)'));
+SELECT label, area, mean FROM m, img_regions(img_invert(mask), mask, 4);
+SELECT count(*), sum(mean IS NULL) FROM m, img_regions(mask);
+SELECT count(*) FROM img_regions(NULL);
+SELECT count(*) FROM m, img_regions(mask, NULL);
+SELECT count(*) FROM m, img_regions(apply('$1 * 0', mask));
+
 .print files: sorted, by glob, with the folders below
 SELECT writefile('files/b.png', img_invert(img)), writefile('files/a.pgm', img), writefile('files/sub/c.png', png(img)),
        writefile('files/not.txt', 'hello'), writefile('files/cut.png', substr(png(img), 1, 50)) > 0 FROM t WHERE id = 1;
@@ -63,6 +75,9 @@ SELECT * FROM t, pixels(img, 'a') WHERE id = 1;
 SELECT * FROM img_tiles((SELECT img FROM t), 0, 2);
 SELECT * FROM img_tiles((SELECT img FROM t), 2);
 SELECT * FROM pixels(7);
+SELECT * FROM m, img_regions(mask, mask, 6);
+SELECT * FROM m, img_regions(mask, img_transpose(mask));
+SELECT * FROM t, img_regions(img) WHERE id = 2;
 .print a deferred image of damaged bytes fails where it is computed, and the message tells its way there
 SELECT img_format(img_invert(blur(lazy(x'0102'), 1)));
 SELECT length(img_invert(blur(lazy(x'0102'), 1))) > 80;
