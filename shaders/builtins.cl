@@ -136,6 +136,13 @@ IP_EACH(IP_VECTORS, IP_AND_NUMBER, max)
 IP_EACH(IP_VECTORS, IP_AND_TWO_NUMBERS, clamp)
 IP_EACH(IP_ALL, IP_SELECT, select)
 
+short IP_CONST upsample(char, uchar);
+ushort IP_CONST upsample(uchar, uchar);
+int IP_CONST upsample(short, ushort);
+uint IP_CONST upsample(ushort, ushort);
+long IP_CONST upsample(int, uint);
+ulong IP_CONST upsample(uint, uint);
+
 /* ---- conversions ----------------------------------------------------------------------------------------------- */
 
 #define IP_CONVERSIONS(f, t, n) \
@@ -161,12 +168,21 @@ IP_CONVERSIONS(convert_int_sat_rte, int, )
 IP_CONVERSIONS(convert_uint_sat_rte, uint, )
 IP_CONVERSIONS(convert_long_sat_rte, long, )
 IP_CONVERSIONS(convert_ulong_sat_rte, ulong, )
-IP_CONVERSIONS(convert_uchar4, uchar, 4)
-IP_CONVERSIONS(convert_ushort4, ushort, 4)
-IP_CONVERSIONS(convert_int4, int, 4)
-IP_CONVERSIONS(convert_uint4, uint, 4)
-IP_CONVERSIONS(convert_float4, float, 4)
-IP_CONVERSIONS(convert_float16, float, 16)
+#define IP_CONVERSIONS_OF(t)              \
+    IP_CONVERSIONS(convert_##t##2, t, 2)   \
+    IP_CONVERSIONS(convert_##t##4, t, 4)   \
+    IP_CONVERSIONS(convert_##t##8, t, 8)   \
+    IP_CONVERSIONS(convert_##t##16, t, 16)
+IP_CONVERSIONS_OF(char)
+IP_CONVERSIONS_OF(uchar)
+IP_CONVERSIONS_OF(short)
+IP_CONVERSIONS_OF(ushort)
+IP_CONVERSIONS_OF(int)
+IP_CONVERSIONS_OF(uint)
+IP_CONVERSIONS_OF(long)
+IP_CONVERSIONS_OF(ulong)
+IP_CONVERSIONS_OF(float)
+IP_OF_DOUBLE(IP_CONVERSIONS_OF(double))
 
 /* ---- memory --------------------------------------------------------------------------------------------------- */
 
