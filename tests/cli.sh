@@ -169,6 +169,15 @@ expect_error "RGB as PGM" 1 \
     -e 'make(4, 4, x, channels=3)' -o b.pgm
 expect_error "gray as PPM" 1 'imgpar-run: -e:1:1: save: b.ppm: ppm holds red, green and blue, and the image is gray; .pgm and .pnm hold it' \
     -e 'save(make(4, 4, x), "b.ppm")'
+expect_error "a slip of zeros in a size" 1 \
+    'imgpar-run: save: b.png: 1000000 x 1000000 pixels are above the limit of 17179869184, 64 times max_pixels (IMGPAR_MAX_PIXELS or --max-pixels raises it)' \
+    -e 'resize(make(4, 4, x), 1000000, 1000000)' -o b.png
+expect_error "the same, and a larger limit" 1 \
+    'imgpar-run: -e:1:1: save: b.png: 1000000 x 1000000 pixels are above the limit of 68719476736, *' \
+    --max-pixels=1G -e 'save(resize(make(4, 4, x), 1000000, 1000000), "b.png")'
+expect_error "a smaller max_pixels limits no result further" 1 \
+    'imgpar-run: save: b.png: 1000000 x 1000000 pixels are above the limit of 17179869184, *' \
+    --max-pixels=9 -e 'resize(make(4, 4, x), 1000000, 1000000)' -o b.png
 expect_run "a literal keeps its double" 0 "1000000000.5" "" -e '1e9 + 0.5'
 expect_error "an extent below 0" 2 'imgpar-run: -e:1:7: zeros: shape has -1, which is below 0' -e 'zeros([-1])'
 expect_error "a step of 0" 2 'imgpar-run: -e:1:14: arange: step must not be 0' -e 'arange(0, 3, 0)'
