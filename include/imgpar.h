@@ -242,7 +242,8 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * reads or writes outside of its memory, or stores a float that is not finite,
  * is IMGPAR_E_CHECK), "max_pixels" (limit on the pixels of a picture
  * that are held at once: of a file whose rows are read as they are needed those few, else, and
- * of imgpar_open_memory() always, all of them), "mem_limit"
+ * of imgpar_open_memory() always, all of them; PNG, JPEG and PNM are written of up to 64 times as many, or
+ * 2^34 if that is more), "mem_limit"
  * (bytes on each device, suffixes K M G; 0: 3/4 of its memory, on CPUs at most half of
  * the host's; on ref, half of the host's; what does not fit is computed in pieces, with
  * what is between them in host memory, and else by the interpreter), "host_limit" (bytes

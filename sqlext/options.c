@@ -117,14 +117,36 @@ static const char *elsewhere(const ip_sql_call *call, const char *text, size_t n
     return imgpar_param_elsewhere(call->op->name, name);
 }
 
+/* The hint as SQL says it, new: "img_unique_counts(a)" for unique_counts(a). It stays as it is from a call on that is
+ * none of SQL. */
+static char *hint_in_sql(const char *hint)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    sqlite3_str *s = sqlite3_str_new(NULL);
+    bool is_sql = true;
+    for (size_t n; *hint; hint += n) {
+        n = strspn(hint, letters);
+        char name[64] = "";
+        if (n > 0 && n < sizeof name && hint[n] == '(') memcpy(name, hint, n);
+        const imgpar_op_info *op = *name ? imgpar_op_find(name) : NULL;
+        if (*name) is_sql = is_sql && op && op->in_sql;
+        if (*name && is_sql) sqlite3_str_appendall(s, "img_");
+        if (n == 0) n = 1;
+        sqlite3_str_append(s, hint, (int)n);
+    }
+    return sqlite3_str_finish(s);
+}
+
 /* There is no option whose name are the first n characters of text. */
 static int no_option(ip_sql_call *call, const char *text, size_t n)
 {
     char *params = list_params(call->op);
-    const char *here = elsewhere(call, text, n);
+    const char *known = elsewhere(call, text, n);
+    char *here = known ? hint_in_sql(known) : NULL;
     ip_sql_call_fail(call, SQLITE_ERROR, "there is no option %.*s; %s%s%s%s", (int)n, text,
                      params ? "there are " : "it takes none", params ? params : "", here ? "; that is " : "",
                      here ? here : "");
+    sqlite3_free(here);
     sqlite3_free(params);
     return call->code;
 }

@@ -205,7 +205,7 @@ CLAIM(a_level_of_a_pyramid_ends_a_kernel_with_a_reason,
         "fn up(a, n) = make(320, 240, at(a, y / n, x / n, filter=linear))\nup(d, 2) + up(down(d), 4)",
         3, "its reader's rows are made at a rate of their own" })
 CLAIM(another_size_ends_a_kernel_with_a_reason,
-      { "resize(boxblur($1, size=5), width=30, height=20, filter=nearest)", 2, "its reader has another size" })
+      { "resize(boxblur($1, size=5), width=30, height=20, filter=nearest)", 2, "its reader has another shape" })
 
 CLAIM(each_reader_that_refuses_tells_its_reason,
       { "a = blur(cast($1, f32), 2)\nboxblur(a, size=9) + cumsum(a, axis=0)", 3,

@@ -262,7 +262,7 @@ static const text_case messages[] = {
                         "as in [1 - 2, 3]" },
     { "print([1 -2, 3])", "1:10: in a vector with commas write '1 - 2' for a difference and '1, -2' for two elements" },
     { "print([1 2; 3])", "1:13: this row has 1 element, the first one 2" },
-    { "print([])", "1:8: expected a value, found ']'" },
+    { "print([])", "1:8: expected a value, found ']'; brackets have one at least, zeros([0]) has none" },
     { "a = save(1, \"b.npy\")", "1:5: save is a statement and cannot stand in an expression" },
     { "param a = 1 + 2", "1:11: a param's value is a literal: a number, \"text\", true, false or a vector" },
     { "param a = [1, b]", "1:11: a param's value is a literal: a number, \"text\", true, false or a vector" },

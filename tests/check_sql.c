@@ -97,7 +97,7 @@ static const struct {
     { "SELECT blur(" GRAY ", 2, 'sigmaX=2')",
       "blur(): there is no option sigmaX; there are sigma, border, truncate, cval, alpha; that is sigma" },
     { "SELECT img_unique(" GRAY ", 'return_counts=true')",
-      "img_unique(): there is no option return_counts; it takes none; that is unique_counts(a)" },
+      "img_unique(): there is no option return_counts; it takes none; that is img_unique_counts(a)" },
     { "SELECT img_invert(" GRAY ", 'foo=true')", "img_invert(): got 1 option, takes none" },
 };
 

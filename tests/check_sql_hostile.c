@@ -188,6 +188,8 @@ START_TEST(a_recipe_of_too_much_work_is_refused)
     expect(db, "SELECT img_setting('max_pixels', '11')", "11");
     expect_error(db, "SELECT img_width(" GRAY "), blur(" GRAY ", 2)", SQLITE_ERROR,
                  "blur(): argument 1: 4 x 3 pixels are above the limit of 11 " MAX_PIXELS_HINT);
+    expect(db, "SELECT img_setting('mem_limit', '64M')", "64M");
+    expect(db, "SELECT img_setting('mem_limit', 'auto')", "auto");
     expect(db, "SELECT img_setting('host_limit', '64M')", "64M");
     expect(db, "SELECT value || origin FROM img_settings WHERE name = 'host_limit'", "64Mimg_setting");
     sqlite3_close(db);

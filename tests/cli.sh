@@ -143,6 +143,15 @@ for pair in "SCHEDULE=fast: one of auto|rows|tiles|texture|pixels|ref" "FUSE=yes
     *) fail "a bad variable: $(cat err)" ;;
     esac
 done
+for schedule in rows tiles pixels; do # the variable is the default of the option, whatever was measured
+    IMGPAR_SCHEDULE=$schedule
+    export IMGPAR_SCHEDULE
+    run --device=cpu --explain -e 'save(blur(make(64, 64, x), 2), "b.png")'
+    case $status:$out in *"schedule $schedule,"*) ;; *) fail "IMGPAR_SCHEDULE=$schedule: $status $out $err" ;; esac
+    run --device=cpu --schedule=tiles --explain -e 'save(blur(make(64, 64, x), 2), "b.png")'
+    case $status:$out in *"schedule tiles,"*) ;; *) fail "--schedule over the variable: $status $out $err" ;; esac
+done
+unset IMGPAR_SCHEDULE
 head -c 1048577 /dev/zero | tr '\0' ' ' > big.conf
 expect_error "a text of more than 1 MiB" 2 'imgpar-run: big.conf: the text has 1048577 bytes*' big.conf
 rm big.conf
@@ -169,6 +178,18 @@ expect_error "RGB as PGM" 1 \
     -e 'make(4, 4, x, channels=3)' -o b.pgm
 expect_error "gray as PPM" 1 'imgpar-run: -e:1:1: save: b.ppm: ppm holds red, green and blue, and the image is gray; .pgm and .pnm hold it' \
     -e 'save(make(4, 4, x), "b.ppm")'
+expect_error "more lines than are sorted at once" 1 \
+    'imgpar-run: sort: more than 8388607 lines along the axis; slice() takes some of them' --device=cpu \
+    -e 'sort(make(shape=[8388608 2 1], expr=x), axis=1)' -o b.npy
+expect_error "a slip of zeros in a size" 1 \
+    'imgpar-run: save: b.png: 1000000 x 1000000 pixels are above the limit of 17179869184, 64 times max_pixels (IMGPAR_MAX_PIXELS or --max-pixels raises it)' \
+    -e 'resize(make(4, 4, x), 1000000, 1000000)' -o b.png
+expect_error "the same, and a larger limit" 1 \
+    'imgpar-run: -e:1:1: save: b.png: 1000000 x 1000000 pixels are above the limit of 68719476736, *' \
+    --max-pixels=1G -e 'save(resize(make(4, 4, x), 1000000, 1000000), "b.png")'
+expect_error "a smaller max_pixels limits no result further" 1 \
+    'imgpar-run: save: b.png: 1000000 x 1000000 pixels are above the limit of 17179869184, *' \
+    --max-pixels=9 -e 'resize(make(4, 4, x), 1000000, 1000000)' -o b.png
 expect_run "a literal keeps its double" 0 "1000000000.5" "" -e '1e9 + 0.5'
 expect_error "an extent below 0" 2 'imgpar-run: -e:1:7: zeros: shape has -1, which is below 0' -e 'zeros([-1])'
 expect_error "a step of 0" 2 'imgpar-run: -e:1:14: arange: step must not be 0' -e 'arange(0, 3, 0)'
@@ -272,7 +293,7 @@ case $status:$out in "0:imgpar-run "[0-9]*) ;; *) fail "--version: $status $out 
 run --help
 case $status:$out in "0:usage: imgpar-run "*--explain*--verify*) ;; *) fail "--help: $status $out" ;; esac
 run --help blur
-case $status:$out in "0:blur(a, sigma="*computes:*parameters:*example:*) ;; *) fail "--help OP: $status $out" ;; esac
+case $status:$out in "0:blur(a, sigma="*parameters:*computes:*example:*) ;; *) fail "--help OP: $status $out" ;; esac
 for word in make iterate stencil reduce save print param fn width x _ '$1' '[]' at select sqrt '**' '?:' - div; do
     run --help "$word"
     expect "--help $word: status" "$status$err" 0
@@ -294,6 +315,8 @@ expect_run "a form is explained" 0 "make(width, height, expr, channels=, shape=)
 
 example:
   make(256, 64, x)" "" --help make
+run --help exposure_fusion # the formula is a long program
+case $status:$out in "0:exposure_fusion("*parameters:*exposedness*computes:*example:*) ;; *) fail "--help of a long row" ;; esac
 run --list-ops
 case $status:$out in 0:*blur*iterate*save*'**'*) ;; *) fail "--list-ops: $status $out" ;; esac
 "$imgpar_run" --list-ops | while read -r name rest; do

@@ -164,7 +164,6 @@ int print_op(const char *name)
     print_signature(op, stdout);
     puts("\n");
     print_wrapped("", op->summary);
-    if (op->formula && op->formula[0]) print_wrapped("computes: ", op->formula);
     if (op->tolerance && op->tolerance[0]) print_wrapped("tolerance: ", op->tolerance);
     if (op->white) print_wrapped("white: ", op->white);
     if (op->n_inputs > 0) print_wrapped("alpha: ", op->alpha ? op->alpha : "as any channel");
@@ -176,6 +175,10 @@ int print_op(const char *name)
     for (int i = 0; i < op->n_params; i++)
         print_parameter(op->params[i]);
     if (op->rule) printf("  rule: %s\n", op->rule);
+    if (op->formula && op->formula[0]) { /* which may be a long program: behind what is looked up more often */
+        putchar('\n');
+        print_wrapped("computes: ", op->formula);
+    }
     if (op->example && op->example[0]) printf("\nexample:\n  %s\n", op->example);
     if (is_word(name)) { /* scan is a form, too */
         putchar('\n');

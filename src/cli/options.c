@@ -89,7 +89,7 @@ static const row rows[] = {
     { OPT_MEM_LIMIT, "mem-limit", required_argument, "=BYTES", WORD(mem_limit), NULL,
       "memory for pixels at most, of the host and of each device: 500000000, 512M, 2G" },
     { OPT_MAX_PIXELS, "max-pixels", required_argument, "=N", WORD(max_pixels), NULL,
-      "pixels of a file that are held at once at most: 300000000, 1G (256M)" },
+      "pixels of a file held at once at most: 300000000, 1G (256M); a picture saved may have 64 times as many" },
     { OPT_NO_FUSE, "no-fuse", no_argument, "", 0, NULL, "a kernel for every operation" },
     { OPT_TUNE, "tune", no_argument, "", 0, NULL,
       "measure which settings suit the device, keep them, and save nothing" },

@@ -376,7 +376,7 @@ static const struct refusal {
     { is_by_hand, "hand-written kernels read it from memory" },
     { is_recurrence, "a recurrence reads it, which keeps no neighbours" },
     { is_of_pixels, "a work-item a pixel keeps no neighbours" },
-    { has_another_size, "its reader has another size" },
+    { has_another_size, "its reader has another shape" },
     { is_gathered, "it is read at computed places" },
     { has_enough, "the kernel has enough to compute" },
     { makes_circle, "several kernels read it" },
@@ -392,7 +392,7 @@ static bool joins(const joining *j, const char **why)
     return try_join(j->f, j->kernel, j->p, j->stored, why);
 }
 
-/* The reasons so far, and one more: "its reader has another size (resize); several kernels read it (blur)". */
+/* The reasons so far, and one more: "its reader has another shape (resize); several kernels read it (blur)". */
 static const char *with_reason(ip_ir *ir, const char *reasons, const char *why, const ip_kernel *reader)
 {
     const ip_stage *made = reader->outputs[0];
@@ -533,6 +533,8 @@ static void list_ops(ip_kernel *k)
             list_node(k, &used, k->stages[s]->absorbed[i], &last);
         list_node(k, &used, k->stages[s]->node, &last);
     }
+    const ip_opaque *o = used ? NULL : ip_kernel_opaque(k); /* of a hidden helper */
+    if (o) snprintf(k->ops, sizeof k->ops, "%s", o->kind->name);
 }
 
 /* A gather by itself goes to pixels: no element is known to be read twice. */

@@ -113,6 +113,8 @@ static const char *hint_of(const ip_parser *p)
     };
     if (ip_peek(p, 0)->kind == IP_T_GREATER && p->at > 0 && p->tokens.token[p->at - 1].kind == IP_T_OR)
         return "; a value is handed on as an argument: blur(invert(a), 2)";
+    if (ip_peek(p, 0)->kind == IP_T_CLOSE_SQUARE && p->at > 0 && p->tokens.token[p->at - 1].kind == IP_T_OPEN_SQUARE)
+        return "; brackets have one at least, zeros([0]) has none";
     for (size_t back = 0; back < 2; back++) {
         size_t at = p->at - back;
         const ip_token *token = p->at >= back ? &p->tokens.token[at < p->tokens.n ? at : p->tokens.n - 1] : NULL;

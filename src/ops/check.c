@@ -178,7 +178,7 @@ static bool has_rule(const imgpar_op_param *p, const char *rule) { return p->cho
 static imgpar_status check_number(const ip_op *op, const imgpar_op_param *p, double value, ip_error *err)
 {
     const char *label = ip_op_label(op);
-    char text[32], limit[32];
+    char text[32], limit[32], hint[120] = "";
     ip_number_text(value, text);
     bool whole = ip_param_kind_of(p) == IP_PARAM_INTEGER || has_rule(p, "whole");
     if (isnan(value) && has_rule(p, "free")) return IMGPAR_OK;
@@ -189,9 +189,13 @@ static imgpar_status check_number(const ip_op *op, const imgpar_op_param *p, dou
     if (value < p->minimum)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%s is below %s", label, p->name, text,
                        ip_number_text(p->minimum, limit));
-    if (value > p->maximum)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%s is above %s", label, p->name, text,
-                       ip_number_text(p->maximum, limit));
+    if (value > p->maximum) {
+        const bool is_share = strcmp(p->unit, "shares of white") == 0;
+        snprintf(hint, sizeof hint, is_share ? "; it is in shares of white: %s of 255 levels are %s/255" : "", text,
+                 text);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%s is above %s%s", label, p->name, text,
+                       ip_number_text(p->maximum, limit), hint);
+    }
     if (whole && has_rule(p, "odd") && fmod(value, 2) == 0)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=%s is even; it must be odd", label, p->name, text);
     return IMGPAR_OK;

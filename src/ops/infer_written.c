@@ -273,12 +273,19 @@ static imgpar_status check_palette(const imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type, *p = &node->inputs[1]->type;
     int64_t dims[4];
-    char text_a[96], text_p[96];
+    char text_a[96], text_p[96], hint[96] = "";
     ip_type_dims(p, dims);
     if (p->rank >= 2 && dims[0] == 1 && dims[1] > 0 && dims[2] == colours_of(a) && dims[3] == 1) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; for %s it must have rows of %lld, a colour each",
-                   node->op->info.name, node->op->info.input_names[1], ip_type_text(p, text_p), ip_type_text(a, text_a),
-                   (long long)colours_of(a));
+    const char *op = node->op->info.name, *name = node->op->info.input_names[1];
+    if (ip_type_count(p) == 0)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is empty; it must have rows of %lld, a colour each", op, name,
+                       (long long)colours_of(a));
+    const bool has_alpha = p->rank == 2 && dims[3] == 1 && dims[2] == colours_of(a) + 1;
+    if (has_alpha)
+        snprintf(hint, sizeof hint, "; slice(%s, 0, %lld, axis=1) leaves the last channel out", name,
+                 (long long)colours_of(a));
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; for %s it must have rows of %lld, a colour each%s", op, name,
+                   ip_type_text(p, text_p), ip_type_text(a, text_a), (long long)colours_of(a), hint);
 }
 
 static bool is_image(const ip_type *type)
@@ -367,6 +374,30 @@ static imgpar_status check_colours(const imgpar_array *node, ip_error *err)
         if (n > 1) snprintf(each, sizeof each, ", or %lld: one for each channel", (long long)n);
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %lld numbers; it must be one%s", info->name, p->name,
                        (long long)given, each);
+    }
+    return IMGPAR_OK;
+}
+
+/* Differences of values are never far above white: what is was meant in levels. */
+static imgpar_status check_shares(const imgpar_array *node, ip_error *err)
+{
+    static const char unit[] = "shares of white", squared[] = "shares of white squared";
+    const double most = 4; /* colours are at most sqrt(3) apart */
+    const imgpar_op_info *info = &node->op->info;
+    const double white = info->n_inputs > 0 ? node->inputs[0]->type.white : 0;
+    char value[32], levels[32];
+    for (int k = 0; k < info->n_params && white > 0; k++) {
+        const imgpar_op_param *p = info->params[k];
+        const bool is_squared = strcmp(p->unit, squared) == 0;
+        if (node->params[k].input >= 0 || p->minimum <= 0 || (!is_squared && strcmp(p->unit, unit) != 0)) continue;
+        const double given = ip_param_number(node, p->name);
+        if (!(given > (is_squared ? most * most : most))) continue;
+        ip_number_text(given, value);
+        ip_number_text(white > 1 ? white : 255, levels);
+        return ip_fail(err, IMGPAR_E_ARGUMENT,
+                       "%s: %s=%s is in %s, of which it is too many; %s of %s levels%s are %s/%s%s", info->name,
+                       p->name, value, p->unit, value, levels, is_squared ? " squared" : "", value, levels,
+                       is_squared ? "**2" : "");
     }
     return IMGPAR_OK;
 }
@@ -554,6 +585,7 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
 {
     imgpar_status st = ip_check_connectivity(node, err);
     if (!st) st = check_colours(node, err);
+    if (!st) st = check_shares(node, err);
     for (int k = 0; !st && k < MOST_CHECKS && NEEDS[node->op->variant][k]; k++)
         st = NEEDS[node->op->variant][k](node, err);
     return st;

@@ -187,7 +187,8 @@ ip_stage *ip_stages_sort(ip_lower *l)
     int64_t dims[4], n = type->shape[axis], count = ip_type_count(type);
     ip_type_dims(&rows, dims);
     if (count == 0) return ip_lower_map(l, ip_lower_i32(l, 0));
-    if (count / n > INT32_MAX / DIGITS) return ip_lower_fail(l, IMGPAR_E_LIMIT, "more than 8388607 rows");
+    if (count / n > INT32_MAX / DIGITS)
+        return ip_lower_fail(l, IMGPAR_E_LIMIT, "more than 8388607 lines along the axis; slice() takes some of them");
     ip_opaque o = { .kind = &kind,
                     .variant = indices ? "indices" : NULL,
                     .defines = ip_key_defines(type->dtype, indices),

@@ -190,6 +190,24 @@ static ip_pixels pixels_of(const imgpar_array *a, const void *elements)
     return pixels;
 }
 
+/*
+ * A slip of a few zeros in a size would be computed for hours, row by row. What is written in its full size is refused
+ * by ip_io_check_room() where there is no room for it; a PNG of whatever size might be short.
+ */
+static imgpar_status check_extent(const imgpar_array *a, ip_format format, ip_error *err)
+{
+    enum { TIMES = 64 };
+    const uint64_t held = ip_context_max_pixels(a->ctx), least = 268435456;
+    const double most = TIMES * (double)(held > least ? held : least);
+    int64_t dims[4];
+    ip_type_dims(&a->type, dims);
+    if (format == IP_FORMAT_NPY || (double)dims[1] * (double)dims[2] <= most) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_LIMIT,
+                   "%lld x %lld pixels are above the limit of %.0f, %d times max_pixels (IMGPAR_MAX_PIXELS or "
+                   "--max-pixels raises it)",
+                   (long long)dims[2], (long long)dims[1], most, TIMES);
+}
+
 imgpar_status ip_check_save(const imgpar_array *a, const char *path, const imgpar_options *options, ip_format *format,
                             ip_error *err)
 {
@@ -199,6 +217,7 @@ imgpar_status ip_check_save(const imgpar_array *a, const char *path, const imgpa
     ip_pixels pixels = pixels_of(a, NULL);
     const char *name = options && options->format ? options->format : path ? ip_path_ending(path) : NULL;
     if (!st) st = ip_io_check_pixels(&pixels, *format, name, &why);
+    if (!st) st = check_extent(a, *format, &why);
     if (!st && path) st = ip_io_check_room(path, ip_io_least_bytes(&pixels, *format), &why);
     return st ? fail_named(path, &why, err) : IMGPAR_OK;
 }

@@ -191,14 +191,21 @@ imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx)
     return ip_tuning_keep(ip_device_facts_of(ctx->device), &tuning);
 }
 
-/* All but the placement, which needs the devices. */
-static imgpar_status settings_from_environment(imgpar_context *ctx, ip_error *err)
+/* These need the devices, and what was measured of them, which they come before. */
+static bool is_of_devices(const struct setting *s)
+{
+    return strcmp(s->name, "placement") == 0 || strcmp(s->name, "schedule") == 0;
+}
+
+/* All that are of devices, or all others. */
+static imgpar_status settings_from_environment(imgpar_context *ctx, bool of_devices, ip_error *err)
 {
     for (int k = 0; k < N_SETTINGS; k++) {
-        bool is_later = strcmp(settings[k].name, "placement") == 0;
-        imgpar_status st = is_later ? IMGPAR_OK : setting_from_environment(ctx, &settings[k], err);
+        imgpar_status st =
+            is_of_devices(&settings[k]) == of_devices ? setting_from_environment(ctx, &settings[k], err) : IMGPAR_OK;
         if (st) return st;
     }
+    if (of_devices) return IMGPAR_OK;
     const char *dump = getenv("IMGPAR_DUMP");
     if (dump && *dump && !(ctx->dump = ip_strdup(dump))) return ip_fail_memory(err, "opening a context");
     return IMGPAR_OK;
@@ -269,11 +276,10 @@ imgpar_status ip_context_new(const char *selector, imgpar_context **out)
         ctx->info = ref_device;
         ctx->fuse = true;
         ctx->max_pixels = 268435456;
-        st = settings_from_environment(ctx, &err);
+        st = settings_from_environment(ctx, false, &err);
         if (!st) st = open_device(ctx, selector, &err);
         ctx->tuning = ip_tuning_load(!st && ctx->device ? ip_device_facts_of(ctx->device) : NULL);
-        if (!st) /* how many devices there are is known now */
-            st = setting_from_environment(ctx, find_setting("placement"), &err);
+        if (!st) st = settings_from_environment(ctx, true, &err);
         if (st)
             imgpar_context_release(ctx);
         else
