@@ -169,6 +169,7 @@ enum { MOST_ROWS = 96, MOST_COLUMNS = 512, ITEMS_PER_UNIT = 8 };
 static void set_view(ip_opaque_launch *out, const ip_mm_view *v)
 {
     enum { BEFORE = 26, OF_A_PIECE = 6 }; /* parameters */
+    static_assert(N_PARAMS == 14, "a view follows the named parameters: MM_V_PIECES of shaders/matmul.cl is P[14]");
     static_assert(BEFORE + OF_A_PIECE * IP_MM_PIECES <= IP_OPAQUE_PARAMS, "a view fits its launch");
     int *p = out->params + out->n_params;
     int64_t end = 0;

@@ -76,8 +76,9 @@ static bool is_compile_error(cl_int code)
  * 80 ms of the 210 that building a program takes on C, its kernels' machine code apart. A program calls a few dozen
  * functions. So that header is told that it is there already, and shaders/builtins.cl declares what our texts call,
  * each function with all of its overloads, so that a call means what it means with the header: 140 ms. A program that
- * does not compile so is built with the header: it calls another function, or its log is what a person will read. The
- * tests set IMGPAR_BUILTINS=declared, with which such a program fails: what our texts call is to be declared.
+ * does not compile so is built with the header: it calls another function, or its log is what a person will read. Where
+ * it then compiles, so are all later ones of the device: clang tells the process's standard error of each failure.
+ * The tests set IMGPAR_BUILTINS=declared, with which such a program fails: what our texts call is to be declared.
  */
 static const char no_header[] = " -D_OPENCL_H_";
 
@@ -86,8 +87,9 @@ static const char no_header[] = " -D_OPENCL_H_";
 static bool declares(const ip_device *device, const char *source, const char *options)
 {
     const char *helpers = ip_shader_text("helpers");
-    return device->facts.declares_builtins && strstr(options, "-cl-std=CL1.2 ") &&
-           strncmp(source, helpers, strlen(helpers)) == 0 && !strstr(source, "image2d_t");
+    return device->facts.declares_builtins && !atomic_load(&device->needs_header) &&
+           strstr(options, "-cl-std=CL1.2 ") && strncmp(source, helpers, strlen(helpers)) == 0 &&
+           !strstr(source, "image2d_t");
 }
 
 /* texts: one or two, else NULL. *code: what clBuildProgram() said, if it was called. */
@@ -116,7 +118,8 @@ static imgpar_status build_source(ip_device *device, const char *source, const c
 {
     cl_int code = CL_BUILD_PROGRAM_FAILURE;
     imgpar_status st = IMGPAR_E_COMPILE;
-    if (declares(device, source, options)) {
+    const bool is_declared = declares(device, source, options);
+    if (is_declared) {
         ip_error ignored = { IMGPAR_OK, "" };
         const char *const declared[] = { ip_shader_text("builtins"), source };
         ip_str all = IP_STR_INIT;
@@ -129,8 +132,11 @@ static imgpar_status build_source(ip_device *device, const char *source, const c
         if (st && (code != CL_BUILD_PROGRAM_FAILURE || (only && strcmp(only, "declared") == 0)))
             return ip_fail(err, st, "%s", ignored.message);
     }
+    if (!st) return IMGPAR_OK;
     const char *const alone[] = { source, NULL };
-    return st ? build_texts(device, alone, options, out, &code, err) : IMGPAR_OK;
+    st = build_texts(device, alone, options, out, &code, err);
+    if (!st && is_declared) atomic_store(&device->needs_header, true);
+    return st;
 }
 
 /* From the disk; NULL when it is not there or the driver does not want it. */

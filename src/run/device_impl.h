@@ -119,6 +119,7 @@ struct ip_device {
     bool keeps_programs_on_disk; /* we keep binaries; false where the driver's own cache is as quick, or asking for one
                                     costs a compile */
     bool keeps_few_kernels;      /* and only of programs with one kernel or two: see Note [One machine code a kernel] */
+    atomic_bool needs_header;    /* a text has called what shaders/builtins.cl lacks: cache.c, Note [Declarations] */
     ip_pool pool;
     ip_cache cache;
     ip_blas blas;
