@@ -319,7 +319,7 @@ START_TEST(wrong_arguments_and_copies_are_refused)
     FAILS(imgpar_cl_copy(queue, in, NULL, small, NULL, NULL), IMGPAR_E_SHAPE, "copy: the regions are");
     FAILS(imgpar_cl_copy(queue, in, IMGPAR_CL_REGION(.extent = { 1, 1 }), small, IMGPAR_CL_REGION(.extent = { 1, 4 }),
                          NULL),
-          IMGPAR_E_ARGUMENT, "copy: the images have other texels");
+          IMGPAR_E_ARGUMENT, "copy: the images differ in dtype, channels or normalization");
     FAILS(imgpar_cl_copy(queue, in, NULL, plain, NULL, NULL), IMGPAR_E_ARGUMENT, "rows do not lie one after the other");
     FAILS(imgpar_cl_copy(queue, in, NULL, in, NULL, NULL), IMGPAR_E_ARGUMENT, "copy: the regions overlap");
     FAILS(imgpar_cl_write(queue, out, NULL, text, NULL), IMGPAR_E_ARGUMENT, "write: the buffer is IMGPAR_CL_OUT");

@@ -341,7 +341,7 @@ expect "the passes of the interpreter" "$(passes ref)" "lower "
 # How loops make the elements of rows; lanes depend on the processor.
 rows() {
     IMGPAR_TIER=kernels IMGPAR_DUMP=plan "$imgpar_run" --device=cpu -o rows.npy -e "$1" 2>&1 |
-        sed -n 's/^    columns by \(.*[a-z]\) of [0-9]*/\1/p' | tr '\n' ';'
+        sed -n 's/^    columns by \(.*[a-z]\), [0-9]* lanes/\1/p' | tr '\n' ';'
 }
 expect "a loop over pixels" "$(rows 'make(9, 9, x) + 1')" 'PIXELS, made pixels;'
 expect "a flat loop" "$(rows 'sqrt(zeros([9, 9, 3], f32))')" 'FLAT, made flat;'

@@ -38,7 +38,7 @@ static imgpar_status check_pointer(const place *at, const imgpar_cl_arg *arg, co
     if (p && p->kind != IP_CL_GLOBAL && p->kind != IP_CL_CONSTANT && p->kind != IP_CL_IMAGE)
         return wrong(at, err, IMGPAR_E_ARGUMENT, "is not a global or constant pointer; a buffer was given");
     if (p && p->kind == IP_CL_IMAGE && arg->kind != IMGPAR_CL_ARG_BUFFER)
-        return wrong(at, err, IMGPAR_E_ARGUMENT, "is an image; arrays are none");
+        return wrong(at, err, IMGPAR_E_ARGUMENT, "is an image; an array cannot be given for it");
     if (arg->kind == IMGPAR_CL_ARG_INPUT)
         return p && !p->is_const ? wrong(at, err, IMGPAR_E_ARGUMENT, "is written; an input needs a pointer to const")
                                  : IMGPAR_OK;

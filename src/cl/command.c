@@ -180,7 +180,7 @@ static imgpar_status check_images(const copying *c, ip_error *err)
     const imgpar_cl_image *f = &c->from->image, *t = &c->to->image;
     bool both = c->from->is_image && c->to->is_image;
     if (both && (f->dtype != t->dtype || f->channels != t->channels || !f->is_normalized != !t->is_normalized))
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "copy: the images have other texels than each other");
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "copy: the images differ in dtype, channels or normalization");
     if (!both && !(c->from->is_image ? c->to_box : c->from_box).is_straight)
         return ip_fail(err, IMGPAR_E_ARGUMENT,
                        "copy: the buffer's rows do not lie one after the other, as a copy with an image wants");

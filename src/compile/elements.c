@@ -193,7 +193,7 @@ static ip_elements pixel_elements(const ip_site *site, ip_expr *body, imgpar_dty
     of.width = has_loop ? 1 : width;
     of.has_gaps = !has_loop && has_gaps(site, body, of.gathers_words, words_are_inside);
     of.channel_lanes = has_loop ? ip_lanes_of_channels(site->channels, width) : 1;
-    of.grouped = grouped_pixels(site, body, stored, of.channel_lanes);
+    of.block_pixels = grouped_pixels(site, body, stored, of.channel_lanes);
     return of;
 }
 

@@ -167,9 +167,9 @@ static const char *index_in_row(ip_emit *e, const ip_expr *load, const char **in
 
 /*
  * Note [Moved columns]
- * Of an array with channels, columns that parameters move are a sum for each load, which is made anew for every pixel
- * and widened. Where they are inside, the row's pointer is moved instead, once for all pixels, and all such loads of a
- * pixel share the index that is its own. Nine parts of an array of 32 channels take 0.85 of the time.
+ * A load at column x + p, p a parameter, computes and widens that sum for every pixel. Where an array with channels is
+ * read inside, the row's pointer is moved by p instead, once for all pixels, and all such loads of a pixel share the
+ * pixel's own index. Nine parts of an array of 32 channels take 0.85 of the time.
  */
 static const char *moved_element(ip_emit *e, const ip_expr *load, const char *pointer)
 {

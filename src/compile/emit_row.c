@@ -208,8 +208,8 @@ static void compute_pixels(ip_emit *e, const ip_columns *c)
 {
     const ip_elements *of = c->elements;
     const bool has_loop = e->channels > IP_WRITTEN_CHANNELS;
-    if (of->grouped) {
-        compute_groups(e, c, of->grouped, of->channel_lanes);
+    if (of->block_pixels) {
+        compute_groups(e, c, of->block_pixels, of->channel_lanes);
         return;
     }
     if (of->gathers_words) e->gather = ip_ir_alloc(e->ir, 1, sizeof *e->gather);

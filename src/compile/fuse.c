@@ -533,8 +533,8 @@ static void list_ops(ip_kernel *k)
             list_node(k, &used, k->stages[s]->absorbed[i], &last);
         list_node(k, &used, k->stages[s]->node, &last);
     }
-    const ip_opaque *o = used ? NULL : ip_kernel_opaque(k); /* of a hidden helper */
-    if (o) snprintf(k->ops, sizeof k->ops, "%s", o->kind->name);
+    const ip_opaque *o = used ? NULL : ip_kernel_opaque(k); /* of a hidden helper, or a kernel of the user */
+    if (o) snprintf(k->ops, sizeof k->ops, "%s", !o->kind->shader && o->variant ? o->variant : o->kind->name);
 }
 
 /* A gather by itself goes to pixels: no element is known to be read twice. */

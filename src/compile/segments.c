@@ -203,9 +203,9 @@ static void choose_rows(const ip_site *kernel, ip_placed *p)
 
 static void print_elements(const char *what, const ip_elements *of, ip_str *log)
 {
-    ip_str_printf(log, ", %s %s of %d", what, of->is_flat ? "flat" : "pixels", of->width);
-    if (of->channel_lanes > 1) ip_str_printf(log, ", channels of %d", of->channel_lanes);
-    if (of->grouped) ip_str_printf(log, ", %d pixels for each of them", of->grouped);
+    ip_str_printf(log, ", %s %s, %d lanes", what, of->is_flat ? "flat" : "pixels", of->width);
+    if (of->channel_lanes > 1) ip_str_printf(log, ", %d lanes of channels", of->channel_lanes);
+    if (of->block_pixels) ip_str_printf(log, ", blocks of %d pixels", of->block_pixels);
     if (of->is_gather) ip_str_append(log, ", one by one");
     if (of->gathers_words) ip_str_append(log, ", words");
     if (of->has_gaps) ip_str_append(log, ", gaps");

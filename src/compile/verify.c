@@ -17,9 +17,10 @@ typedef struct checker {
     ip_error *err;
 } checker;
 
+/* Without memory, what is asked of expressions has no answer: ip_plan_verify() tells that. */
 static void complain(checker *c, const ip_stage *stage, const char *rule)
 {
-    if (c->err->status == IMGPAR_OK)
+    if (c->err->status == IMGPAR_OK && !c->plan->ir->failed)
         ip_fail(c->err, IMGPAR_E_INTERNAL, "internal: kernel %d, stage %d: %s", c->number, stage->id, rule);
 }
 
@@ -126,13 +127,13 @@ static void check_elements(checker *c, const ip_placed *p, ip_expr *body, const 
                            .is_within = p->beside_left + p->beside_right > 0 };
     if (of->width < 1 || of->channel_lanes < 1) complain(c, p->stage, "a loop has no lanes");
     if (of->is_flat && !ip_is_flat(&site, body)) complain(c, p->stage, "is flat, but has pixels");
-    if (of->is_flat && (of->gathers_words || of->has_gaps || of->grouped)) complain(c, p->stage, "flat pixels");
+    if (of->is_flat && (of->gathers_words || of->has_gaps || of->block_pixels)) complain(c, p->stage, "flat pixels");
     if (!of->is_flat && of->width > 1 && !of->is_vector) complain(c, p->stage, "has lanes, but no vectors");
     if (of->is_vector && of->is_gather) complain(c, p->stage, "gathers element by element in vectors");
     if (of->gathers_words && !of->is_vector) complain(c, p->stage, "gathers words without vectors");
     if (of->channel_lanes > 1 && (channels <= IP_WRITTEN_CHANNELS || channels % of->channel_lanes))
         complain(c, p->stage, "its channels do not fill lanes");
-    if (of->grouped && of->channel_lanes == 1) complain(c, p->stage, "groups channels that are no lanes");
+    if (of->block_pixels && of->channel_lanes == 1) complain(c, p->stage, "groups channels that are no lanes");
 }
 
 /* The bodies that loops which need nothing of them make. */

@@ -303,7 +303,7 @@ bool ip_form_stencil(ip_eval *ev, const ip_node *call, ip_val *out)
         ev->stencil = before;
     }
     ev->place = place;
-    if (ok && ev->checking && !form.reads)
+    if (ok && (ev->checking || ev->is_formula) && !form.reads)
         ok = ip_eval_fail(ev, call->offset,
                           "stencil: no neighbour read a[dy, dx] is written in it; around those of a function it "
                           "stands in the function");

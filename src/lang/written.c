@@ -216,7 +216,7 @@ imgpar_array *ip_written_expand(const imgpar_array *call)
 {
     ip_error err = { .status = IMGPAR_OK }, named = { .status = IMGPAR_OK };
     names to = { .program = { .text = { .text = call->op->info.formula, .length = strlen(call->op->info.formula) } } };
-    ip_eval ev = { .program = &to.program, .ctx = call->ctx, .err = &err };
+    ip_eval ev = { .program = &to.program, .is_formula = true, .ctx = call->ctx, .err = &err };
     imgpar_array *result = NULL;
     if (!ip_parse(&to.program, IP_PARSE_APPLY, &err)) {
         bind_arguments(&to, call);

@@ -74,7 +74,7 @@ static bool is_compile_error(cl_int code)
  * Note [Declarations]
  * PoCL 3 begins each program with clang's opencl-c.h, 14,505 declarations, which it preprocesses and parses each time:
  * 80 ms of the 210 that building a program takes on C, its kernels' machine code apart. A program calls a few dozen
- * functions. So that header is told that it is there already, and shaders/builtins.cl declares what our texts call,
+ * functions. So its include guard, _OPENCL_H_, is defined, and shaders/builtins.cl declares what our texts call,
  * each function with all of its overloads, so that a call means what it means with the header: 140 ms. A program that
  * does not compile so is built with the header: it calls another function, or its log is what a person will read. Where
  * it then compiles, so are all later ones of the device: clang tells the process's standard error of each failure.

@@ -427,8 +427,12 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_devi
     options.tuning = ctx->tuning;
     options.in_parts = ctx->mem_limit > 0 || ctx->devices.n > 1;
     pthread_mutex_unlock(&ctx->lock);
-    options.device =
-        device ? traits_of(ip_device_facts_of(device)) : (ip_device_traits){ true, true, true, true, ref_target };
+    const ip_device_traits of_interpreter = { .prefers_rows = true,
+                                              .has_loop_hints = true,
+                                              .has_clang_builtins = true,
+                                              .uses_own_functions = true,
+                                              .target = ref_target };
+    options.device = device ? traits_of(ip_device_facts_of(device)) : of_interpreter;
     return options;
 }
 

@@ -187,14 +187,14 @@ static imgpar_status make(ip_device *device, size_t size_bytes, ip_buffer **out,
     return IMGPAR_OK;
 }
 
-/* image_channel_data_type 0: no image has such texels. */
+/* image_channel_data_type 0, which no channel type of OpenCL is: no image has such texels. */
 static cl_image_format format_of(const ip_texels *t)
 {
     static const cl_channel_order orders[] = { [1] = CL_R, [2] = CL_RG, [4] = CL_RGBA };
     static const cl_channel_type types[IMGPAR_N_DTYPES] = {
-        [IMGPAR_U8] = CL_UNSIGNED_INT8,   [IMGPAR_BOOL] = CL_UNSIGNED_INT8, [IMGPAR_I8] = CL_SIGNED_INT8,
-        [IMGPAR_U16] = CL_UNSIGNED_INT16, [IMGPAR_I16] = CL_SIGNED_INT16,   [IMGPAR_F16] = CL_HALF_FLOAT,
-        [IMGPAR_F32] = CL_FLOAT,          [IMGPAR_U32] = CL_UNSIGNED_INT32, [IMGPAR_I32] = CL_SIGNED_INT32,
+        [IMGPAR_U8] = CL_UNSIGNED_INT8,   [IMGPAR_I8] = CL_SIGNED_INT8,   [IMGPAR_U16] = CL_UNSIGNED_INT16,
+        [IMGPAR_I16] = CL_SIGNED_INT16,   [IMGPAR_F16] = CL_HALF_FLOAT,   [IMGPAR_F32] = CL_FLOAT,
+        [IMGPAR_U32] = CL_UNSIGNED_INT32, [IMGPAR_I32] = CL_SIGNED_INT32,
     };
     static const cl_channel_type normalized[IMGPAR_N_DTYPES] = {
         [IMGPAR_U8] = CL_UNORM_INT8,
