@@ -217,6 +217,11 @@ static const struct {
     { "blur", "ksize=3", "blur: unknown parameter ksize; it has a, sigma, border, truncate, cval, alpha" },
     { "blur", "sigmaX=3",
       "blur: unknown parameter sigmaX; it has a, sigma, border, truncate, cval, alpha; that is sigma" },
+    { "blur", "Sigma=2",
+      "blur: unknown parameter Sigma; it has a, sigma, border, truncate, cval, alpha; that is sigma" },
+    { "text", "colour=9",
+      "text: unknown parameter colour; it has a, words, x, y, size, color, anchor, weight, align, spacing, angle, "
+      "opacity, halo, halo_color, margin; that is color" },
     { "unique", "return_counts=true", "unique: unknown parameter return_counts; it has a; that is unique_counts(a)" },
     { "median", "shape=disc",
       "median: unknown parameter shape; it has a, size, border, cval; that is percentile_filter(a, 50, size, "

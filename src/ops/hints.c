@@ -135,17 +135,6 @@ static bool has_param(const ip_op *op, const char *name)
     return false;
 }
 
-const char *ip_hint_param(const ip_op *op, const char *name)
-{
-    for (int k = 0; k < N_PARAMS; k++) {
-        if (strcmp(params[k].name, name) != 0) continue;
-        const char *of = params[k].op;
-        if (!of ? has_param(op, params[k].here) : strcmp(of, "*") == 0 || strcmp(of, op->info.name) == 0)
-            return params[k].here;
-    }
-    return NULL;
-}
-
 /* The letters and digits of the first n characters in small letters, "colour" as "color": what "Color-Dodge",
  * "color dodge" and "colordodge" have in common. */
 static void plain(const char *word, size_t n, char *out, size_t size)
@@ -156,6 +145,30 @@ static void plain(const char *word, size_t n, char *out, size_t size)
         if (isalnum((unsigned char)word[k])) out[used++] = (char)tolower((unsigned char)word[k]);
     }
     out[used] = '\0';
+}
+
+/* The parameter whose name this is but for case, hyphens and the like. */
+static const char *param_spelled(const ip_op *op, const char *name)
+{
+    char wanted[64], have[64];
+    plain(name, strlen(name), wanted, sizeof wanted);
+    for (int k = 0; k < op->info.n_params; k++) {
+        const char *of = op->info.params[k]->name;
+        plain(of, strlen(of), have, sizeof have);
+        if (strcmp(have, wanted) == 0) return of;
+    }
+    return NULL;
+}
+
+const char *ip_hint_param(const ip_op *op, const char *name)
+{
+    for (int k = 0; k < N_PARAMS; k++) {
+        if (strcmp(params[k].name, name) != 0) continue;
+        const char *of = params[k].op;
+        if (!of ? has_param(op, params[k].here) : strcmp(of, "*") == 0 || strcmp(of, op->info.name) == 0)
+            return params[k].here;
+    }
+    return param_spelled(op, name);
 }
 
 /* The choice that is the word but for case, hyphens and the like. */

@@ -8,7 +8,7 @@
 
 #include "graph/op.h"
 
-/* What stands for a parameter that the row does not have: "sigma" for sigmaX of blur. */
+/* What stands for a parameter that the row does not have: "sigma" for sigmaX of blur, "color" for colour. */
 const char *ip_hint_param(const ip_op *op, const char *name);
 /* What stands for a word that is no choice of the parameter: "u8" for uint8, "color_dodge" for color-dodge; in buf or
  * constant. */
