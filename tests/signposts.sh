@@ -6,7 +6,8 @@
 # 1. A file that src/ARCHITECTURE.md names exists.
 # 2. A Note [X] that is cited stands somewhere, under a line that says "Note [X]" and nothing else, and in the file that
 #    the citation names before it ("reach.c, Note [X]").
-# 3. Each of the numbered requirements at the head of a file (R1. R2.) begins a line.
+# 3. A constant of src/ARCHITECTURE.md's table stands in a file of its line.
+# 4. Each of the numbered requirements at the head of a file (R1. R2.) begins a line.
 . "${srcdir:-.}/tests/common.sh"
 cd "$top_srcdir" || exit 99
 git rev-parse --git-dir > /dev/null 2>&1 || skip "a release has the signposts of the checkout that it was made of"
@@ -51,6 +52,27 @@ lost=$(git ls-files -z src sqlext shaders samples 'tests/*.[ch]' | xargs -0 awk 
         }
     }')
 expect "Notes stand where they are looked for" "$lost" ""
+
+# "| NAME, NAME | compile/a.c, b.c |": a file without a folder is in the one of the file before it.
+lost=$(awk -F ' *[|] *' '
+    /^[|] constants [|] file [|]/ { inside = 1; next }
+    inside && !/^[|]/ { exit }
+    inside && $2 !~ /^-+$/ {
+        n = split($3, files, /[,;] */)
+        folder = ""
+        for (k = 1; k <= n; k++) {
+            if (files[k] ~ /\//) folder = files[k] ~ /^shaders/ ? "" : "src/"
+            path = files[k]
+            if (path ~ /\//) { near = path; sub(/[^\/]*$/, "", near) } else path = near path
+            while ((getline line < (folder path)) > 0) text = text "\n" line
+            close(folder path)
+        }
+        m = split($2, names, /[,;] */)
+        for (k = 1; k <= m; k++)
+            if (text !~ ("[^A-Za-z0-9_]" names[k] "[^A-Za-z0-9_]")) print names[k] ": not in " $3
+        text = ""
+    }' src/ARCHITECTURE.md)
+expect "constants of the table stand in their files" "$lost" ""
 
 merged=$(git ls-files -z '*.c' '*.h' | xargs -0 awk '/^ \* .*[.)] R[0-9]+\. / { print FILENAME ":" FNR }')
 expect "each requirement begins a line" "$merged" ""

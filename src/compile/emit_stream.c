@@ -163,8 +163,8 @@ static const char *prefetches_of(ip_emit *e, const ip_placed *p)
 
 const char *ip_emit_without_blocks(ip_emit *e, const ip_placed *p)
 {
-    enum { MOST_OPERATIONS = 48 };
-    if (p->block_columns == 0 || !e->options->goal.is_step || ip_x_size(e->ir, p->stage->body) > MOST_OPERATIONS)
+    enum { STEP_OPERATIONS = 48 };
+    if (p->block_columns == 0 || !e->options->goal.is_step || ip_x_size(e->ir, p->stage->body) > STEP_OPERATIONS)
         return NULL;
     return ip_text(e->ir, "!(%s)", ip_text_or(e->ir, p->is_streamed ? ip_emit_streams(e) : "0", prefetches_of(e, p)));
 }

@@ -18,7 +18,7 @@ enum { VECTOR = 16 /* elements of most vectors */ };
 enum { LEAST_APART = 3 /* taps along a row */ };
 
 /* Of the values that are folded in one loop. */
-enum { MOST_WINDOWS = 16, MOST_OPERATIONS = 64 };
+enum { MOST_WINDOWS = 16, WINDOW_OPERATIONS = 64 };
 
 /* Windows, and loops of an element, each once. Windows of a group have the same taps, and are folded in one loop over
  * them. */
@@ -132,7 +132,7 @@ static bool count_in_lanes(ip_expr *x, void *user)
     if (ip_x_is_uniform(x)) return false;
     const bool is_read = x->op == IP_X_LOAD || x->op == IP_X_WINDOW;
     if (x->op == IP_X_LOOP)
-        *n += MOST_OPERATIONS;
+        *n += WINDOW_OPERATIONS;
     else if (x->op == IP_X_HALF_EXP)
         *n += HALF_EXP;
     else if (x->n_args > 0 && x->op != IP_X_CAST && x->op != IP_X_NEG)
@@ -152,7 +152,7 @@ static int taps_at_once(ip_emit *e, const windows *g, int n)
         ip_x_descend(e->ir, operand[k], count_in_lanes, &in_lanes);
         operations = ip_max_int(operations, in_lanes) + 1;
     }
-    int most = ip_min_int(n, ip_min_int(TAPS, ip_max_int(MOST_OPERATIONS / operations, 1))), best = most;
+    int most = ip_min_int(n, ip_min_int(TAPS, ip_max_int(WINDOW_OPERATIONS / operations, 1))), best = most;
     for (int k = most - 1; 2 * k >= most && k > 1; k--)
         if (n % k < n % best) best = k;
     return best;

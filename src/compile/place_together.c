@@ -13,7 +13,7 @@
  */
 #include "compile/placing.h"
 
-enum { LEAST_ROWS = 7, MOST_OPERATIONS = 400 };
+enum { LEAST_ROWS = 7, TOGETHER_OPERATIONS = 400 };
 
 typedef struct row_check {
     const ip_placing *p;
@@ -43,6 +43,6 @@ void ip_place_together(const ip_placing *p, ip_placed *placed)
         placed->rate_of >= 0 || placed->n_running > 0 || placed->pad_is_computed || s->dtype != IMGPAR_F32)
         return;
     ip_x_walk(p->plan->ir, placed->body, check_load, &c);
-    if (c.fits && c.n_loads >= LEAST_ROWS && ip_x_size(p->plan->ir, placed->body) <= MOST_OPERATIONS)
+    if (c.fits && c.n_loads >= LEAST_ROWS && ip_x_size(p->plan->ir, placed->body) <= TOGETHER_OPERATIONS)
         placed->together = IP_TOGETHER;
 }

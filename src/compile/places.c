@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MOST_OPERATIONS = 400 };
+enum { PLACES_OPERATIONS = 400 };
 
 bool ip_reads_far(ip_ir *ir, const ip_expr *x)
 {
@@ -146,7 +146,7 @@ bool ip_fits_places(const ip_site *site, const ip_placed *p, ip_segment *segment
     ip_expr *body = segment->within;
     place_check c = { .site = site, .fits = site->kernel->schedule == IP_SCHEDULE_ROWS, .has_own_channel = true };
     if (!c.fits || ip_x_has_window(site->ir, body) || ip_x_has_loop(site->ir, body) ||
-        ip_x_size(site->ir, body) > MOST_OPERATIONS)
+        ip_x_size(site->ir, body) > PLACES_OPERATIONS)
         return false;
     ip_x_descend(site->ir, body, check_place, &c);
     if (!c.fits || !c.reads_far) return false;

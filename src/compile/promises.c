@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-enum { MOST_OPERATIONS = 2000 }; /* of a stage that is put into its readers */
+enum { WRITTEN_OPERATIONS = 2000 }; /* of a stage that is put into its readers */
 
 typedef struct keeping {
     ip_plan *plan;
@@ -105,7 +105,7 @@ static void write_into_readers(keeping *k)
         s->body = ip_x_map(k->ir, s->body, put_written, k);
         if (s->kind != IP_STAGE_MAP || s->is_output || s->dtype == IMGPAR_F16 || k->is_apart[i]) continue;
         ip_x_walk(k->ir, s->body, note_promise, &(reading){ .k = k, .stage = s });
-        k->is_written[i] = k->is_written[i] && ip_x_size(k->ir, s->body) <= MOST_OPERATIONS;
+        k->is_written[i] = k->is_written[i] && ip_x_size(k->ir, s->body) <= WRITTEN_OPERATIONS;
     }
 }
 

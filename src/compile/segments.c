@@ -108,10 +108,10 @@ static void choose_leaf(const ip_site *site, const ip_placed *p, ip_segment *seg
  * times. */
 static bool may_cut(const ip_site *site, const ip_placed *p, ip_expr *body, int n_cuts)
 {
-    enum { MOST_CUTS = 2, MOST_OPERATIONS = 64, MOST_CUT_ONCE = 160, OF_MANY_CHANNELS = 2 };
+    enum { MOST_CUTS = 2, CUT_OPERATIONS = 64, MOST_CUT_ONCE = 160, OF_MANY_CHANNELS = 2 };
     const int once = MOST_CUT_ONCE * (site->channels > IP_WRITTEN_CHANNELS ? OF_MANY_CHANNELS : 1);
     return n_cuts < MOST_CUTS && p->n_running == 0 && p->beside_left + p->beside_right == 0 &&
-           !ip_x_has_window(site->ir, body) && ip_x_size(site->ir, body) <= (n_cuts ? MOST_OPERATIONS : once);
+           !ip_x_has_window(site->ir, body) && ip_x_size(site->ir, body) <= (n_cuts ? CUT_OPERATIONS : once);
 }
 
 static ip_segment *new_segment(const ip_site *site, ip_expr *body)

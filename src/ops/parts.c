@@ -3,7 +3,7 @@
 
 #include "base/dtype.h"
 
-enum { MOST_OPERATIONS = 4096 };
+enum { PART_OPERATIONS = 4096 };
 
 /* A stage of the function and the place at which its element is wanted. */
 typedef struct placed {
@@ -82,7 +82,7 @@ static ip_expr *element_at(ip_parts *p, ip_stage *s, ip_expr *const at[4])
     if (s->dtype == IMGPAR_F16) return refuse(p, s, "makes f16 of ", "; write cast(.., f32)");
     if (is_at_home && p->made[s->id]) return p->made[s->id];
     p->operations += 1 + ip_x_size(ir, s->body);
-    if (p->operations > MOST_OPERATIONS) return refuse(p, s, "is too large", NULL);
+    if (p->operations > PART_OPERATIONS) return refuse(p, s, "is too large", NULL);
     ip_expr *x = ip_x_map(ir, s->body, put_in, &(placed){ p, s, at });
     if (is_at_home) p->made[s->id] = x;
     return x;

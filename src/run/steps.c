@@ -32,9 +32,9 @@ enum {
     LEAST_TRAFFIC = 128 << 20, /* of all steps: planning and compiling take less time */
     MOST_STAGES = 8,           /* of one step */
     MOST_AT_ONCE = 4,
-    MOST_OPERATIONS = 128, /* on an element, of all steps that are taken at once */
-    MOST_ON_HOST = 65536,  /* operations of a step there, about as long as a launch (PoCL 3.1, 2 cores) */
-    MOST_REMAINDERS = 8    /* a loop of that many times as many steps may end with some that are taken one by one */
+    OPERATIONS_AT_ONCE = 128, /* on an element, of all steps that are taken at once */
+    MOST_ON_HOST = 65536,     /* operations of a step there, about as long as a launch (PoCL 3.1, 2 cores) */
+    MOST_REMAINDERS = 8       /* a loop of that many times as many steps may end with some that are taken one by one */
 };
 
 typedef struct step_cost {
@@ -133,7 +133,7 @@ int ip_steps_at_once(imgpar_context *ctx, const ip_loop *loop)
     if (!may || !suits(loop, 2) || !is_large(loop) || !find_cost(options, loop, 1, &one)) return 1;
     if (!one.fits || one.n_stages > MOST_STAGES) return 1;
     for (int n = MOST_AT_ONCE; n > 1; n /= 2)
-        if (suits(loop, n) && one.most * n <= MOST_OPERATIONS && find_cost(options, loop, n, &several) &&
+        if (suits(loop, n) && one.most * n <= OPERATIONS_AT_ONCE && find_cost(options, loop, n, &several) &&
             is_worth(&several, &one, n))
             return n;
     return 1;
