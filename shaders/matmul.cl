@@ -106,10 +106,11 @@ IP_APART void mm_narrow_tile(__global const MM_T *restrict a, int k, __global co
 }
 #endif
 
+/* (Without `restrict`: what clang makes of it where a function is inlined, Oclgrind does not know.) */
 #define MM_INLINE static inline __attribute__((always_inline))
 
 /* The sums of a micro-tile: nothing at first, then what was stored. */
-MM_INLINE void mm_begin(mm_v sum[MM_R][MM_ACROSS], __global const MM_T *restrict c, int n, int rows, int columns,
+MM_INLINE void mm_begin(mm_v sum[MM_R][MM_ACROSS], __global const MM_T *c, int n, int rows, int columns,
                         bool first)
 {
     MM_T edge[MM_W];
@@ -138,7 +139,7 @@ MM_INLINE void mm_begin(mm_v sum[MM_R][MM_ACROSS], __global const MM_T *restrict
     }
 }
 
-MM_INLINE void mm_end(mm_v sum[MM_R][MM_ACROSS], __global MM_T *restrict c, int n, int rows, int columns)
+MM_INLINE void mm_end(mm_v sum[MM_R][MM_ACROSS], __global MM_T *c, int n, int rows, int columns)
 {
     MM_T edge[MM_W];
     if (rows == MM_R && columns == MM_W) {
