@@ -168,7 +168,7 @@ static void print_table(const profile *p, double limit)
         else
             fputs("      -  ", stderr);
         fprintf(stderr, "%-9s %s", row->kind, name_of(row, name));
-        if (row->ops[0] || is_kernel(row)) fprintf(stderr, "  %s", row->ops[0] ? row->ops : "arithmetic");
+        if (row->ops[0] || row->schedule[0]) fprintf(stderr, "  %s", row->ops[0] ? row->ops : "arithmetic");
         if (row->schedule[0]) fprintf(stderr, "  (%s)", row->schedule);
         if (several && row->device[0]) fprintf(stderr, "  on %s", row->device);
         fputc('\n', stderr);
