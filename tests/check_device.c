@@ -606,6 +606,10 @@ static void run_for_ints(ip_device *device, const char *source, int *out, size_t
 START_TEST(calls_of_built_in_functions_mean_their_overloads)
 {
     ip_device *device = open_in_memory();
+    if (!ip_device_facts_of(device)->declares_builtins) { /* its driver's own declarations are not ours to test */
+        ip_device_close(device);
+        return;
+    }
     static const int wanted[] = { 200, 7, 128, 255, -128, 0, 3, 2, 15, 3, 255, -3, 4, 60, 1, 9 };
     int got[sizeof wanted / sizeof *wanted], crossed;
     run_for_ints(device,
