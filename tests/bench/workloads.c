@@ -288,7 +288,7 @@ const bench_row bench_rows[] = {
     { "ikra-4", BENCH_IKRA_4, BENCH_LINE_6M, .ours = { IKRA_4 }, .n_in = 1, .bars = { .hand_cl = 1 / 1.1 } },
     { "ikra-5", BENCH_IKRA_5, BENCH_HIMENO, .ours = { IKRA_5 }, .n_in = 1, .bars = { .hand_cl = 1 / 1.1 },
       .wants_memory = true },
-    { "himeno", BENCH_OWN, BENCH_HIMENO_ALL, .ours = { HIMENO }, .n_in = 1, .bars = { .unfused = 4 } },
+    { "himeno", BENCH_OWN, BENCH_HIMENO_ALL, .ours = { HIMENO }, .n_in = 1, .bars = { .unfused = 8 } },
     { "ikra-6", BENCH_IKRA_6, BENCH_LINE_6M, .ours = { IKRA_6 }, .n_in = 1,
       .bars = { .unfused = 4, .hand_cl = 1 / 1.1 } },
     { "ikra-7", BENCH_IKRA_7, BENCH_LINE_6M, .ours = { IKRA_7 }, .n_in = 1,
