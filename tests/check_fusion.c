@@ -676,6 +676,44 @@ START_TEST(values_and_sizes_need_no_new_program)
 }
 END_TEST
 
+/* Points [n, 3] are folded as the row of a picture is, by the same program, whatever is done to each number. */
+START_TEST(few_columns_are_folded_as_channels_are)
+{
+    static const char *const texts[] = { "sum($1)", "maxval($1 + 0.5)", "sum(($1 * 2) ** 2)",
+                                         "norm(select($1 > 0.5, $1, 0))" };
+    enum { N = 999, COLUMNS = 3 };
+    static float v[N * COLUMNS];
+    static const int64_t points[2] = { N, COLUMNS }, line[3] = { 1, N, COLUMNS };
+    bench b;
+    set_up(&b);
+    for (int k = 0; k < N * COLUMNS; k++)
+        v[k] = (float)(k % 101) / 101;
+    imgpar_array *in[2] = { imgpar_array_from_data(b.ctx, IMGPAR_F32, 3, line, v),
+                            imgpar_array_from_data(b.ctx, IMGPAR_F32, 2, points, v) };
+    for (size_t k = 0; b.is_cpu && k < sizeof texts / sizeof *texts; k++) {
+        char *name[2];
+        float got[2];
+        for (int i = 0; i < 2; i++) {
+            imgpar_array *a = imgpar_apply(b.ctx, texts[k], &in[i], 1);
+            char *json = plan_of(&a, 1), *from = strstr(json, "{\"name\": \"");
+            ck_assert_ptr_nonnull(from);
+            from += strlen("{\"name\": \"");
+            name[i] = strndup(from, strcspn(from, "\""));
+            ck_assert_int_eq(imgpar_array_read(a, &got[i], sizeof got[i]), IMGPAR_OK);
+            imgpar_free(json);
+            imgpar_array_release(a);
+        }
+        ck_assert_msg(strcmp(name[0], name[1]) == 0, "%s of points is %s, of a row %s", texts[k], name[1], name[0]);
+        ck_assert_msg(got[0] == got[1], "%s of points is %g, of a row %g", texts[k], got[1], got[0]);
+        free(name[0]);
+        free(name[1]);
+    }
+    imgpar_array_release(in[0]);
+    imgpar_array_release(in[1]);
+    tear_down(&b);
+}
+END_TEST
+
 /* A folder of pictures has one of its own for each. */
 START_TEST(another_width_needs_no_new_program)
 {
@@ -1083,6 +1121,7 @@ int main(void)
     tcase_add_test(c, a_kept_value_is_read_and_not_computed_again);
     tcase_add_test(c, a_parameter_may_be_computed_on_the_device);
     tcase_add_test(c, values_and_sizes_need_no_new_program);
+    tcase_add_test(c, few_columns_are_folded_as_channels_are);
     tcase_add_test(c, another_width_needs_no_new_program);
     tcase_add_test(c, a_thousand_random_crops_shifts_paddings_and_factors_build_few_programs);
     tcase_add_test(c, other_numbers_are_the_same_program);

@@ -11,7 +11,8 @@
  * What is turned is read as a whole, by a fold or for a row of as many pixels. Results keep their shape, and stages
  * with borders, windows, loops or recurrences, as does what such a stage and this one would have to read from each
  * other. Hand-written kernels that read all of an input see the same memory. A row is not cut by strips under a limit
- * of memory, nor for several devices, and is not read from its file part by part: there nothing is turned.
+ * of memory, nor for several devices, and is not read from its file part by part: there nothing is turned. Stages that
+ * nothing reads any more, since they were put into their readers, have no say.
  */
 #include "base/alloc.h"
 #include "compile/passes.h"
@@ -24,8 +25,9 @@ enum { LEAST_ROWS = 64, MOST_COLUMNS = 4, MOST_OF_FILE = 1 << 26 };
 
 typedef struct turning {
     ip_ir *ir;
-    bool *turns;    /* by stage id */
-    bool *is_whole; /* by stage id: what reads it makes a row of it, or a fold */
+    const int *n_reads; /* ip_ir_count_reads() */
+    bool *turns;        /* by stage id */
+    bool *is_whole;     /* by stage id: what reads it makes a row of it, or a fold */
     ip_stage *reader;
     bool is_settled, is_row; /* is_row: what reads is one row itself, its elements have coordinates */
 } turning;
@@ -50,11 +52,11 @@ static bool is_held(const ip_stage *s)
     return s->value || !from || from->kind != IP_SOURCE_FILE || ip_dims_count(s->dims) <= MOST_OF_FILE;
 }
 
-static bool may_turn(ip_ir *ir, const ip_stage *s)
+static bool may_turn(ip_ir *ir, const ip_stage *s, const int *n_reads)
 {
     const int64_t *domain = ip_stage_domain(s);
     bool has_loop = false;
-    if (!is_narrow(domain)) return false;
+    if (!is_narrow(domain) || !ip_stage_is_live(s, n_reads)) return false;
     if (s->kind == IP_STAGE_SOURCE) return is_held(s);
     const bool is_map = s->kind == IP_STAGE_MAP && !s->is_output,
                is_fold = s->kind == IP_STAGE_REDUCE || (s->kind == IP_STAGE_HISTOGRAM && domain[2] == 1);
@@ -100,6 +102,7 @@ static void settle(turning *t)
         memset(t->is_whole, 0, (size_t)n * sizeof *t->is_whole);
         for (int k = 0; k < n; k++) {
             t->reader = t->ir->stages[k];
+            if (!ip_stage_is_live(t->reader, t->n_reads)) continue;
             if (ip_stage_computes(t->reader)) ip_stage_each_load(t->ir, t->reader, settle_load, t);
             settle_inputs(t, t->reader->opaque);
         }
@@ -158,14 +161,17 @@ imgpar_status ip_pass_turn(ip_plan *plan, const ip_compile_options *options, ip_
     bool any = false;
     if (!options->fuse || options->in_parts || options->checks) return IMGPAR_OK;
     const size_t n = (size_t)plan->ir->n_stages + 1;
-    t.turns = ip_zalloc(2 * n * sizeof *t.turns);
+    t.n_reads = ip_ir_count_reads(plan->ir);
+    t.turns = t.n_reads ? ip_zalloc(2 * n * sizeof *t.turns) : NULL;
     if (!t.turns) return ip_fail_memory(err, "compiling");
     t.is_whole = t.turns + n;
     for (int k = 0; k < plan->ir->n_stages; k++)
-        any |= t.turns[k] = may_turn(plan->ir, plan->ir->stages[k]);
+        any |= t.turns[k] = may_turn(plan->ir, plan->ir->stages[k], t.n_reads);
     if (any) settle(&t);
-    for (int k = 0; any && k < plan->ir->n_stages; k++)
-        if (ip_stage_computes(plan->ir->stages[k])) put_parts(&t, plan->ir->stages[k]);
+    for (int k = 0; any && k < plan->ir->n_stages; k++) {
+        ip_stage *s = plan->ir->stages[k];
+        if (ip_stage_computes(s) && ip_stage_is_live(s, t.n_reads)) put_parts(&t, s);
+    }
     for (int k = 0; k < plan->ir->n_stages; k++) {
         ip_stage *s = plan->ir->stages[k];
         if (t.turns[k]) turn(ip_stage_folds(s) ? s->over : s->dims);
