@@ -3,6 +3,9 @@
  * Declarations of OpenCL C's built-in functions that the library's texts call, each with all of its overloads and the
  * attributes of clang's opencl-c.h, which stands in no program that has these (src/run/cache.c, Note [Declarations]).
  * What is missing here is a function that such a program cannot call: it is then built with that header.
+ *
+ * A line that begins with IP_ stands only in programs that name the function, which is its first word in small letters.
+ * IP_OF_2(x) to IP_OF_16(x) are defined in front of this: x where the program names a vector of so many (run/needed.c).
  */
 #define IP_BUILTIN __attribute__((overloadable))
 #define IP_CONST __attribute__((overloadable, const))
@@ -11,12 +14,12 @@
 
 /* ---- lists of types: D(f, the type, a number of it, whole numbers as wide, the same without sign) --------- */
 
-#define IP_VECTORS(D, f, t, i, u) \
-    D(f, t##2, t, i##2, u##2)     \
-    D(f, t##3, t, i##3, u##3)     \
-    D(f, t##4, t, i##4, u##4)     \
-    D(f, t##8, t, i##8, u##8)     \
-    D(f, t##16, t, i##16, u##16)
+#define IP_VECTORS(D, f, t, i, u)      \
+    IP_OF_2(D(f, t##2, t, i##2, u##2)) \
+    IP_OF_3(D(f, t##3, t, i##3, u##3)) \
+    IP_OF_4(D(f, t##4, t, i##4, u##4)) \
+    IP_OF_8(D(f, t##8, t, i##8, u##8)) \
+    IP_OF_16(D(f, t##16, t, i##16, u##16))
 #define IP_ALL(D, f, t, i, u) D(f, t, t, i, u) IP_VECTORS(D, f, t, i, u)
 #define IP_EACH_SIGNED(L, D, f)   \
     L(D, f, char, char, uchar)    \
@@ -168,57 +171,94 @@ IP_CONVERSIONS(convert_int_sat_rte, int, )
 IP_CONVERSIONS(convert_uint_sat_rte, uint, )
 IP_CONVERSIONS(convert_long_sat_rte, long, )
 IP_CONVERSIONS(convert_ulong_sat_rte, ulong, )
-#define IP_CONVERSIONS_OF(t)              \
-    IP_CONVERSIONS(convert_##t##2, t, 2)   \
-    IP_CONVERSIONS(convert_##t##4, t, 4)   \
-    IP_CONVERSIONS(convert_##t##8, t, 8)   \
-    IP_CONVERSIONS(convert_##t##16, t, 16)
-IP_CONVERSIONS_OF(char)
-IP_CONVERSIONS_OF(uchar)
-IP_CONVERSIONS_OF(short)
-IP_CONVERSIONS_OF(ushort)
-IP_CONVERSIONS_OF(int)
-IP_CONVERSIONS_OF(uint)
-IP_CONVERSIONS_OF(long)
-IP_CONVERSIONS_OF(ulong)
-IP_CONVERSIONS_OF(float)
-IP_OF_DOUBLE(IP_CONVERSIONS_OF(double))
+IP_CONVERSIONS(convert_char2, char, 2)
+IP_CONVERSIONS(convert_char4, char, 4)
+IP_CONVERSIONS(convert_char8, char, 8)
+IP_CONVERSIONS(convert_char16, char, 16)
+IP_CONVERSIONS(convert_uchar2, uchar, 2)
+IP_CONVERSIONS(convert_uchar4, uchar, 4)
+IP_CONVERSIONS(convert_uchar8, uchar, 8)
+IP_CONVERSIONS(convert_uchar16, uchar, 16)
+IP_CONVERSIONS(convert_short2, short, 2)
+IP_CONVERSIONS(convert_short4, short, 4)
+IP_CONVERSIONS(convert_short8, short, 8)
+IP_CONVERSIONS(convert_short16, short, 16)
+IP_CONVERSIONS(convert_ushort2, ushort, 2)
+IP_CONVERSIONS(convert_ushort4, ushort, 4)
+IP_CONVERSIONS(convert_ushort8, ushort, 8)
+IP_CONVERSIONS(convert_ushort16, ushort, 16)
+IP_CONVERSIONS(convert_int2, int, 2)
+IP_CONVERSIONS(convert_int4, int, 4)
+IP_CONVERSIONS(convert_int8, int, 8)
+IP_CONVERSIONS(convert_int16, int, 16)
+IP_CONVERSIONS(convert_uint2, uint, 2)
+IP_CONVERSIONS(convert_uint4, uint, 4)
+IP_CONVERSIONS(convert_uint8, uint, 8)
+IP_CONVERSIONS(convert_uint16, uint, 16)
+IP_CONVERSIONS(convert_long2, long, 2)
+IP_CONVERSIONS(convert_long4, long, 4)
+IP_CONVERSIONS(convert_long8, long, 8)
+IP_CONVERSIONS(convert_long16, long, 16)
+IP_CONVERSIONS(convert_ulong2, ulong, 2)
+IP_CONVERSIONS(convert_ulong4, ulong, 4)
+IP_CONVERSIONS(convert_ulong8, ulong, 8)
+IP_CONVERSIONS(convert_ulong16, ulong, 16)
+IP_CONVERSIONS(convert_float2, float, 2)
+IP_CONVERSIONS(convert_float4, float, 4)
+IP_CONVERSIONS(convert_float8, float, 8)
+IP_CONVERSIONS(convert_float16, float, 16)
+#ifdef cl_khr_fp64
+IP_CONVERSIONS(convert_double2, double, 2)
+IP_CONVERSIONS(convert_double4, double, 4)
+IP_CONVERSIONS(convert_double8, double, 8)
+IP_CONVERSIONS(convert_double16, double, 16)
+#endif
 
 /* ---- memory --------------------------------------------------------------------------------------------------- */
 
-#define IP_VLOADS(t, n)                                  \
-    t##n IP_PURE vload##n(size_t, const __constant t *); \
-    t##n IP_PURE vload##n(size_t, const __global t *);   \
-    t##n IP_PURE vload##n(size_t, const __local t *);    \
-    t##n IP_PURE vload##n(size_t, const __private t *);
-#define IP_VSTORES(t, n)                                  \
-    void IP_BUILTIN vstore##n(t##n, size_t, __global t *); \
-    void IP_BUILTIN vstore##n(t##n, size_t, __local t *);  \
-    void IP_BUILTIN vstore##n(t##n, size_t, __private t *);
-#define IP_VECTORS_OF(t)                                                                          \
-    IP_VLOADS(t, 2) IP_VLOADS(t, 3) IP_VLOADS(t, 4) IP_VLOADS(t, 8) IP_VLOADS(t, 16)              \
-    IP_VSTORES(t, 2) IP_VSTORES(t, 3) IP_VSTORES(t, 4) IP_VSTORES(t, 8) IP_VSTORES(t, 16)
-IP_VECTORS_OF(char)
-IP_VECTORS_OF(uchar)
-IP_VECTORS_OF(short)
-IP_VECTORS_OF(ushort)
-IP_VECTORS_OF(int)
-IP_VECTORS_OF(uint)
-IP_VECTORS_OF(long)
-IP_VECTORS_OF(ulong)
-IP_VECTORS_OF(float)
-IP_OF_DOUBLE(IP_VECTORS_OF(double))
+#define IP_EACH_LOADED(D, f, n) \
+    D(f, char, n)              \
+    D(f, uchar, n)             \
+    D(f, short, n)             \
+    D(f, ushort, n)            \
+    D(f, int, n)               \
+    D(f, uint, n)              \
+    D(f, long, n)              \
+    D(f, ulong, n)             \
+    D(f, float, n)             \
+    IP_OF_DOUBLE(D(f, double, n))
+#define IP_LOAD(f, t, n)                         \
+    t##n IP_PURE f(size_t, const __constant t *); \
+    t##n IP_PURE f(size_t, const __global t *);   \
+    t##n IP_PURE f(size_t, const __local t *);    \
+    t##n IP_PURE f(size_t, const __private t *);
+#define IP_STORE(f, t, n)                          \
+    void IP_BUILTIN f(t##n, size_t, __global t *); \
+    void IP_BUILTIN f(t##n, size_t, __local t *);  \
+    void IP_BUILTIN f(t##n, size_t, __private t *);
+IP_EACH_LOADED(IP_LOAD, vload2, 2)
+IP_EACH_LOADED(IP_LOAD, vload3, 3)
+IP_EACH_LOADED(IP_LOAD, vload4, 4)
+IP_EACH_LOADED(IP_LOAD, vload8, 8)
+IP_EACH_LOADED(IP_LOAD, vload16, 16)
+IP_EACH_LOADED(IP_STORE, vstore2, 2)
+IP_EACH_LOADED(IP_STORE, vstore3, 3)
+IP_EACH_LOADED(IP_STORE, vstore4, 4)
+IP_EACH_LOADED(IP_STORE, vstore8, 8)
+IP_EACH_LOADED(IP_STORE, vstore16, 16)
 
 float IP_PURE vload_half(size_t, const __constant half *);
 float IP_PURE vload_half(size_t, const __global half *);
 float IP_PURE vload_half(size_t, const __local half *);
 float IP_PURE vload_half(size_t, const __private half *);
-#define IP_VSTORES_HALF(t)                                  \
-    void IP_BUILTIN vstore_half_rte(t, size_t, __global half *); \
-    void IP_BUILTIN vstore_half_rte(t, size_t, __local half *);  \
-    void IP_BUILTIN vstore_half_rte(t, size_t, __private half *);
-IP_VSTORES_HALF(float)
-IP_OF_DOUBLE(IP_VSTORES_HALF(double))
+#define IP_STORE_HALF(f, t)                           \
+    void IP_BUILTIN f(t, size_t, __global half *); \
+    void IP_BUILTIN f(t, size_t, __local half *);  \
+    void IP_BUILTIN f(t, size_t, __private half *);
+IP_STORE_HALF(vstore_half_rte, float)
+#ifdef cl_khr_fp64
+IP_STORE_HALF(vstore_half_rte, double)
+#endif
 
 #define IP_ATOMICS(f, s)                                                                              \
     int IP_BUILTIN f(volatile __global int *s(int));                                                  \

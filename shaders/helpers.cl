@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Helpers that every generated program starts with: border rules, and the
- * divisions that floor. All are small; most are inlined.
+ * divisions that floor. All are small; most are inlined. On PoCL a program has only the sections of which it has a
+ * name: they begin with a line of names (src/run/needed.h), and an #if ends in the section where it begins.
  */
 #pragma OPENCL FP_CONTRACT OFF
 #ifdef IP_F64
@@ -18,9 +19,11 @@
 #define IP_APART static __attribute__((noinline))
 #endif
 
+/*: ip_replicate */
 /* An index moved inside 0..n-1. Mirroring and wrapping work at any distance. */
 static inline int ip_replicate(int i, int n) { return min(max(i, 0), n - 1); }
 
+/*: ip_wrap */
 static inline int ip_wrap(int i, int n)
 {
     if (i >= 0 & i < n) return i;
@@ -28,6 +31,7 @@ static inline int ip_wrap(int i, int n)
     return i < 0 ? i + n : i;
 }
 
+/*: ip_add_ushort */
 /* a + b, saturating: for sums that never do (src/compile/emit_expr.c, Note [Sums of 16 bits]). */
 static inline ushort ip_add_ushort(ushort a, ushort b)
 {
@@ -35,10 +39,12 @@ static inline ushort ip_add_ushort(ushort a, ushort b)
     return sum < a ? (ushort)65535 : sum;
 }
 
+/*: ip_mean_* */
 /* (a + b + 1) >> 1 */
 static inline uchar ip_mean_uchar(uchar a, uchar b) { return (uchar)(((uint)a + (uint)b + 1u) >> 1); }
 static inline ushort ip_mean_ushort(ushort a, ushort b) { return (ushort)(((uint)a + (uint)b + 1u) >> 1); }
 
+/*: ip_reflect */
 /* ba|abcd|dc */
 static inline int ip_reflect(int i, int n)
 {
@@ -48,6 +54,7 @@ static inline int ip_reflect(int i, int n)
     return i < n ? i : 2 * n - 1 - i;
 }
 
+/*: ip_reflect101 */
 /* cb|abcd|cb; of a single element always that one */
 static inline int ip_reflect101(int i, int n)
 {
@@ -58,6 +65,7 @@ static inline int ip_reflect101(int i, int n)
     return i < n ? i : 2 * n - 2 - i;
 }
 
+/*: ip_div_* ip_mod_* */
 /* Quotients and remainders that floor; by zero 0. */
 #define IP_FLOOR_DIVISION(T, U)                             \
     static inline T ip_div_##T(T a, T b)                    \
@@ -82,6 +90,7 @@ IP_FLOOR_DIVISION(long, ulong)
 IP_PLAIN_DIVISION(uint)
 IP_PLAIN_DIVISION(ulong)
 
+/*: ip_fmod_* */
 /* a - b * floor(a / b), with the sign of b; by zero 0 */
 static inline float ip_fmod_float(float a, float b)
 {
@@ -98,6 +107,7 @@ static inline double ip_fmod_double(double a, double b)
 }
 #endif
 
+/*: ip_group_* */
 /*
  * The totals of a work-group's items, combined in any order: integers, whose order does not matter. tree has room for
  * all items; tree[0] is the result for all of them. Sub-groups combine theirs without memory where the device has them,
@@ -143,6 +153,7 @@ IP_GROUP_FOLDS(long)
 IP_GROUP_FOLDS(ulong)
 #endif
 
+/*:*/
 /* Rows that come from memory and go back to it (src/compile/emit_stream.c), where the device's compiler knows how to
  * say so. */
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
@@ -155,6 +166,7 @@ struct __attribute__((packed, may_alias)) ip_word_uchar {
 struct __attribute__((packed, may_alias)) ip_word_ushort {
     ulong bits;
 };
+/*: ip_of_four_* */
 /* Channel c of a pixel of four (src/compile/emit_memory.c, Note [Four channels]). */
 #if defined(IP_STREAMS) && defined(__ENDIAN_LITTLE__)
 #define IP_OF_FOUR(T, BITS)                                                         \
@@ -168,6 +180,7 @@ struct __attribute__((packed, may_alias)) ip_word_ushort {
 #endif
 IP_OF_FOUR(uchar, 8)
 IP_OF_FOUR(ushort, 16)
+/*: ip_broadcast_* ip_sixteen_* */
 /* Pixels of 2 or 4 channels that all have one value, or all but the last (src/compile/emit_broadcast.c, Note [Broadcast
  * rows]). Returns end; x where there are too few. */
 #define IP_BROADCAST(T)                                                                                                \
@@ -206,6 +219,7 @@ IP_BROADCAST(uchar)
 IP_BROADCAST(ushort)
 IP_BROADCAST(int)
 IP_BROADCAST(float)
+/*: ip_eight ip_word_4 ip_word_8 ip_copy_bytes ip_stream */
 struct __attribute__((packed, may_alias)) ip_eight {
     ulong bits;
 };
@@ -244,10 +258,12 @@ IP_APART void ip_stream(__global uchar *to, __global uchar *from, int end, int f
         *(__global uint16 *)from = *(__global const uint16 *)(from + i);
 }
 
+/*: ip_any_float8 ip_any_float16 */
 /* Floats that lie anywhere: compilers take vload16() apart. */
 typedef float8 __attribute__((aligned(4))) ip_any_float8;
 typedef float16 __attribute__((aligned(4))) ip_any_float16;
 
+/*: ip_are_pairs */
 /* Whether four columns are one twice and the next twice: src/compile/emit_lanes.c, Note [Pixels in pairs]. */
 static inline bool ip_are_pairs(__global const int *columns)
 {
@@ -256,6 +272,7 @@ static inline bool ip_are_pairs(__global const int *columns)
     return first == (first & 0xffffffffUL) * each && last - first == each;
 }
 
+/*: ip_prefetch ip_prefetch_* */
 /* n bytes, at least one, will be read soon; they need not be there. */
 static inline void ip_prefetch(__global const uchar *from, int n)
 {
@@ -285,6 +302,7 @@ static inline void ip_prefetch_to(__global const uchar *to, int n)
 #endif
 }
 
+/*: ip_turn_* ip_any_uchar ip_any_ushort ip_any_uint ip_four_uints ip_load_four ip_word_of_* */
 /*
  * Columns of four rows as rows (src/compile/emit_transpose.c): n elements of each from `column` on, backwards where
  * back is set, go to to[0], to[pitch] and so on, four elements a row. Four by four, since to load and store each by
@@ -379,6 +397,7 @@ static inline int ip_turn_uints(IP_TURN_ROWS(uint))
         }                                                                                                      \
         IP_TURN_REST(T)                                                                                        \
     }
+/*: ip_bytes16 ip_words_of_pixels ip_words_to_pixels ip_turn_* */
 /* Reads sixteen bytes, of which twelve are four pixels; each of them in the low three bytes of a word. */
 struct __attribute__((packed, may_alias)) ip_bytes16 {
     uchar16 bytes;
@@ -413,6 +432,7 @@ static inline int ip_turn_words(IP_TURN_ROWS(uchar))
 #endif
     return j;
 }
+/*: ip_take_* */
 /*
  * Every second, third or fourth of n pixels of three bytes (src/compile/emit_strided.c), several at a time where
  * vectors are shuffled quickly. Sixteen bytes are read and written at once, none of them behind the last pixel. Returns
@@ -438,6 +458,7 @@ static inline int ip_turn_words(IP_TURN_ROWS(uchar))
     IP_TAKE(NAME, SPACE, 12, 2, s012cdeffffffffff)
 IP_TAKE_BY(ip_take, __private)
 IP_TAKE_BY(ip_take_row, __global)
+/*: ip_strided_* ip_repeat_* */
 /* The pixel that a word begins with (src/compile/emit_strided.c, Note [Strided loads]). */
 #define IP_WORD_OF(T)                                          \
     struct __attribute__((packed, may_alias)) ip_word_of_##T { \
@@ -475,6 +496,7 @@ IP_REPEAT(uchar, uint)
 IP_REPEAT(ushort, uint)
 IP_REPEAT(ushort, ulong)
 IP_REPEAT(uint, ulong)
+/*: ip_mix_* */
 /*
  * Bytes that are weighted sums of the channels of n pixels of three bytes (src/compile/emit_mix.c): (start + red r +
  * green g + blue b) >> shift, clamped. Of a pixel's 16-bit pairs (r, g) and (g, b) each is multiplied by a pair of
@@ -527,6 +549,7 @@ static inline int ip_mix_pixels(__global uchar *to, __global const uchar *from, 
     return 0;
 }
 #endif
+/*: ip_turn_* */
 /* As IP_TURN, of pixels of three channels; pitch counts elements. Behind the last pixel that is read there must be two
  * more. DONE: what is done before. */
 #define IP_TURN_PIXELS(T, WORD, BITS, DONE)                                                                   \
@@ -574,6 +597,7 @@ static inline void ip_turn_uint(IP_TURN_ROWS(uint))
     IP_TURN_REST(uint)
 }
 
+/*: ip_prefetch_next */
 /*
  * n bytes are about to be read. Prefetches as many that come later; how (run/division.c): 1, a page behind them, which
  * will be read after them; 2, of the 32 KiB that come next a line of each page in turn into the second-level cache,
@@ -593,6 +617,7 @@ IP_APART void ip_prefetch_next(__global const uchar *from, int n, int how, long 
 #endif
 }
 
+/*: ip_stream_end */
 /* Orders them before whatever tells that the kernel is done. */
 static inline void ip_stream_end(void)
 {
@@ -601,6 +626,7 @@ static inline void ip_stream_end(void)
 #endif
 }
 
+/*: ip_sum_bytes */
 /*
  * The sum of n bytes, at most 2^24. Bytes of even and of odd places are added apart, four sums of 16 bits to a word and
  * 32 bytes to a sum at most. (Widening each byte to 32 bits costs a processor two and a half times as much.)
@@ -637,6 +663,7 @@ static inline uint ip_sum_bytes(__global const uchar *from, int n, int prefetche
     return sum;
 }
 
+/*: ip_check_* ip_checked_* */
 /*
  * Checked mode. The first failure of a launch is told in checks: 1, its place in the text, z and y of what was
  * computed, the index in its row and the value's bits, the lower half first.
@@ -678,3 +705,4 @@ static inline double ip_checked_f64(volatile __global int *checks, int place, in
 }
 #endif
 #endif
+/*:*/

@@ -9,6 +9,7 @@
  * check_device CHILD-NAME.
  */
 #include "run/device_impl.h"
+#include "run/needed.h"
 #include "run/shaders.h"
 
 #include "base/str.h"
@@ -649,6 +650,43 @@ START_TEST(calls_of_built_in_functions_mean_their_overloads)
 }
 END_TEST
 
+/* Sections are kept that something behind them names, that of a name's beginning too, and what those name. */
+START_TEST(programs_hold_what_they_name)
+{
+    char *text = ip_needed_text("begins\n"
+                                "/*: fa */\nint fa(void);\n"
+                                "/*: fb fc_* */\nint fb(short8 v) { return fa() + rotate(v.s0, 2); }\n"
+                                "/*: fd fc */\nint fd(float4 v) { return clz(v); }\n"
+                                "/*:*/\nint fe(int x2, int r16) { return fc_8(abs(r16)) * 3; }\n"
+                                "/*: fe fa */\nint last;\n");
+    ck_assert_ptr_nonnull(text);
+    static const char *const held[] = { "\nbegins\n",
+                                        "\nint fa(",
+                                        "\nint fb(",
+                                        "\nint fe(",
+                                        ", abs)\n",
+                                        ", rotate)\n",
+                                        "#define IP_OF_8(x) x\n",
+                                        "#define IP_OF_4(x)\n",
+                                        "#define IP_OF_2(x)\n",
+                                        "#define IP_OF_16(x)\n",
+                                        "#define IP_OF_3(x)\n" };
+    static const char *const left_out[] = { "int fd(", "int last", ", clz)", ", add_sat)", "\nIP_FLOATS_ONE(" };
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++)
+        ck_assert_msg(strstr(text, held[i]), "%s is missing", held[i]);
+    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+        ck_assert_msg(!strstr(text, left_out[i]), "%s stands there", left_out[i]);
+    ip_free(text);
+    static const char *const vectors[] = { "as_uint4(x)", "convert_int4_rte(x)", "vload4(0, x)", "double4 x",
+                                           "T##4 x" };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        text = ip_needed_text(vectors[i]);
+        ck_assert(text && strstr(text, "#define IP_OF_4(x) x\n") && strstr(text, "#define IP_OF_16(x)\n"));
+        ip_free(text);
+    }
+}
+END_TEST
+
 START_TEST(the_message_of_a_failed_build_has_the_log)
 {
     ip_device *device = open_any(0);
@@ -1122,6 +1160,7 @@ int main(int argc, char **argv)
     tcase_add_test(t, a_loop_that_the_device_would_end_is_refused);
     tcase_add_test(t, a_wrong_launch_is_refused);
     tcase_add_test(t, a_program_is_built_once);
+    tcase_add_test(t, programs_hold_what_they_name);
     tcase_add_test(t, calls_of_built_in_functions_mean_their_overloads);
     tcase_add_test(t, the_message_of_a_failed_build_has_the_log);
     tcase_add_test(t, the_cache_keeps_the_programs_used_last);

@@ -10,6 +10,7 @@
  */
 #include "run/cachefile.h"
 #include "run/device_impl.h"
+#include "run/needed.h"
 #include "run/pocl_files.h"
 #include "run/shaders.h"
 
@@ -74,10 +75,12 @@ static bool is_compile_error(cl_int code)
  * Note [Declarations]
  * PoCL 3 begins each program with clang's opencl-c.h, 14,505 declarations, which it preprocesses and parses each time:
  * 80 ms of the 210 that building a program takes on C, its kernels' machine code apart. A program calls a few dozen
- * functions. So its include guard, _OPENCL_H_, is defined, and shaders/builtins.cl declares what our texts call,
- * each function with all of its overloads, so that a call means what it means with the header: 140 ms. A program that
- * does not compile so is built with the header: it calls another function, or its log is what a person will read. Where
- * it then compiles, so are all later ones of the device: clang tells the process's standard error of each failure.
+ * functions. So its include guard, _OPENCL_H_, is defined, and shaders/builtins.cl declares what our texts call, each
+ * function with all of its overloads, so that a call means what it means with the header. Of these declarations, of the
+ * overloads for vectors and of the helpers only those stand in a program that it names (run/needed.c): 50 ms. What were
+ * missing could only fail to compile. The identity of a program is its whole text. One that does not compile so is
+ * built with the header: it calls another function, or its log is what a person will read. Where it then compiles, so
+ * are all later ones of the device: clang tells the process's standard error of each failure.
  * The tests set IMGPAR_BUILTINS=declared, with which such a program fails: what our texts call is to be declared.
  */
 static const char no_header[] = " -D_OPENCL_H_";
@@ -92,15 +95,13 @@ static bool declares(const ip_device *device, const char *source, const char *op
            !strstr(source, "image2d_t");
 }
 
-/* texts: one or two, else NULL. *code: what clBuildProgram() said, if it was called. */
-static imgpar_status build_texts(ip_device *device, const char *const *texts, const char *options, cl_program *out,
-                                 cl_int *code, ip_error *err)
+/* *code: what clBuildProgram() said, if it was called. */
+static imgpar_status build_text(ip_device *device, const char *text, const char *options, cl_program *out, cl_int *code,
+                                ip_error *err)
 {
     cl_int made;
-    const char *both[] = { texts[0], texts[1] };
     *code = CL_SUCCESS;
-    cl_program program =
-        ip_cl_may(&made) ? clCreateProgramWithSource(device->context, both[1] ? 2 : 1, both, NULL, &made) : NULL;
+    cl_program program = ip_cl_may(&made) ? clCreateProgramWithSource(device->context, 1, &text, NULL, &made) : NULL;
     if (made) return ip_cl_fail(err, made, "clCreateProgramWithSource", NULL);
     *code = IP_CL(clBuildProgram(program, 1, &device->id, options, NULL, NULL));
     if (*code == CL_SUCCESS) {
@@ -121,20 +122,21 @@ static imgpar_status build_source(ip_device *device, const char *source, const c
     const bool is_declared = declares(device, source, options);
     if (is_declared) {
         ip_error ignored = { IMGPAR_OK, "" };
-        const char *const declared[] = { ip_shader_text("builtins"), source };
+        char *needed = ip_needed_text(source);
         ip_str all = IP_STR_INIT;
         ip_str_printf(&all, "%s%s", options, no_header);
         char *with = ip_str_take(&all);
-        if (!with) return ip_fail_memory(err, "building a program");
-        st = build_texts(device, declared, with, out, &code, &ignored);
+        const bool is_whole = needed && with;
+        if (is_whole) st = build_text(device, needed, with, out, &code, &ignored);
+        ip_free(needed);
         ip_free(with);
+        if (!is_whole) return ip_fail_memory(err, "building a program");
         const char *only = ip_env("IMGPAR_BUILTINS");
         if (st && (code != CL_BUILD_PROGRAM_FAILURE || (only && strcmp(only, "declared") == 0)))
             return ip_fail(err, st, "%s", ignored.message);
     }
     if (!st) return IMGPAR_OK;
-    const char *const alone[] = { source, NULL };
-    st = build_texts(device, alone, options, out, &code, err);
+    st = build_text(device, source, options, out, &code, err);
     if (!st && is_declared) atomic_store(&device->needs_header, true);
     return st;
 }
