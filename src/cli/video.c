@@ -167,8 +167,8 @@ static const char *position(char text[24], char axis, int step, bool is_beside)
     return text;
 }
 
-/* From the planes $1 (Y), $2, $3 and $4 (alpha) to a picture. Their numbers are no picture's, so white is not worked out
-   from that of a plane: set_white() tells it. */
+/* From the planes $1 (Y), $2, $3 and $4 (alpha) to a picture. White is not worked out from that of a plane, whose
+ * numbers are no picture's: set_white() tells it. */
 static imgpar_pipeline *decoder(const y4m_format *f, const char *matrix, char why[400])
 {
     const levels l = levels_of(f, matrix);
