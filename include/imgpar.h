@@ -244,10 +244,10 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * that are held at once: of a file whose rows are read as they are needed those few, else, and
  * of imgpar_open_memory() always, all of them; PNG, JPEG and PNM are written of up to 64 times as many, or
  * 2^34 if that is more), "mem_limit"
- * (bytes on each device, suffixes K M G; 0: 3/4 of its memory, on CPUs at most half of
+ * (bytes on each device, suffixes K M G; 0 or auto: 3/4 of its memory, on CPUs at most half of
  * the host's; on ref, half of the host's; what does not fit is computed in pieces, with
  * what is between them in host memory, and else by the interpreter), "host_limit" (bytes
- * of host memory for pixels, suffixes K M G; 0: there is no limit: for decoded pictures,
+ * of host memory for pixels, suffixes K M G; 0 or auto: there is no limit: for decoded pictures,
  * rows on their way from and into files, results, what is between kernels, and what a CPU
  * takes as a device; what can be computed row by row is, and what has to be held whole,
  * as for a sort, is IMGPAR_E_DEVICE_MEMORY where it is larger; programs, encoded files and

@@ -84,13 +84,17 @@ static char *range_message(const imgpar_op_info *op, const char *message)
     return NULL;
 }
 
-/* The message with img_setting() in place of --max-pixels, new; NULL: it has none. R8. */
+/* The message with img_setting() in place of each --max-pixels, new; NULL: it has none. R8. */
 static char *settings_message(const char *message)
 {
     static const char option[] = "--max-pixels";
     const char *at = strstr(message, option);
     if (!at) return NULL;
-    return sqlite3_mprintf("%.*simg_setting()%s", (int)(at - message), message, at + strlen(option));
+    sqlite3_str *s = sqlite3_str_new(NULL);
+    for (; at; message = at + strlen(option), at = strstr(message, option))
+        sqlite3_str_appendf(s, "%.*simg_setting()", (int)(at - message), message);
+    sqlite3_str_appendall(s, message);
+    return sqlite3_str_finish(s);
 }
 
 int ip_sql_call_fail_status(ip_sql_call *call, imgpar_status status, const char *where, const char *message)

@@ -92,13 +92,6 @@ static int fail_setting(ip_sql_call *call, const char *name, const char *value)
 }
 
 /* Opens what selector names, with the settings made so far. NULL: call has the error. */
-/* A setting's standard, as img_settings shows it, may be set again. */
-static imgpar_status set(imgpar_context *context, int which, const char *value)
-{
-    const bool is_auto = which == IP_SQL_SET_MEM_LIMIT && strcmp(value, setting_rows[which].standard) == 0;
-    return imgpar_context_set(context, setting_rows[which].name, is_auto ? "0" : value);
-}
-
 static imgpar_context *open_context(ip_sql_call *call, const char *selector)
 {
     imgpar_context *context = NULL;
@@ -111,7 +104,7 @@ static imgpar_context *open_context(ip_sql_call *call, const char *selector)
     }
     for (int k = IP_SQL_SET_DEVICE + 1; k < IP_SQL_N_SETTINGS; k++) { /* R4 */
         if (!call->conn->settings[k]) continue;
-        st = set(context, k, call->conn->settings[k]);
+        st = imgpar_context_set(context, setting_rows[k].name, call->conn->settings[k]);
         if (st) {
             fail_setting(call, setting_rows[k].name, call->conn->settings[k]);
             imgpar_context_release(context);
@@ -174,7 +167,7 @@ int ip_sql_setting_change(ip_sql_call *call, const char *name, const char *value
         imgpar_context_release(conn->context);
         conn->context = context;
     } else {
-        imgpar_status st = set(context, which, value);
+        imgpar_status st = imgpar_context_set(context, setting_rows[which].name, value);
         if (st) return fail_setting(call, name, value);
     }
     char *kept = sqlite3_mprintf("%s", value);

@@ -117,6 +117,11 @@ static void measure_psnr(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs 
     double got, lo, peak;
     if (same_shape(call, in, &info)) return;
     ip_sql_range(&info, &lo, &peak);
+    const int type = argc > 2 ? sqlite3_value_numeric_type(argv[2]) : SQLITE_FLOAT;
+    if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) {
+        ip_sql_call_fail(call, SQLITE_ERROR, "peak is not a number");
+        return;
+    }
     peak = argc > 2 ? sqlite3_value_double(argv[2]) : peak - lo; /* R3 */
     if (!(peak > 0) || isinf(peak)) {
         ip_sql_call_fail(call, SQLITE_ERROR, "peak=%g is not %s", peak, peak > 0 ? "finite" : "above 0");

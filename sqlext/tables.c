@@ -27,7 +27,7 @@ static bool is_narrow_integer(imgpar_dtype dtype)
 
 /* What is counted. */
 typedef struct histogram {
-    int64_t only_channel; /* negative: all */
+    int64_t only_channel; /* -1: all */
     double lo, hi;        /* of all bins */
     bool whole;           /* bins are told by their integers */
 } histogram;
@@ -74,7 +74,7 @@ static int read_histogram(ip_sql_call *call, imgpar_array *a, const histogram *h
     if (imgpar_array_info(a, &info)) return ip_sql_call_fail_array(call, a);
     if (info.dtype != IMGPAR_U32) return ip_sql_call_fail(call, SQLITE_INTERNAL, "counts that are not u32");
     int64_t n_channels = info.rank > 1 ? info.shape[info.rank - 2] : 1;
-    if (h->only_channel >= n_channels)
+    if (h->only_channel >= n_channels || h->only_channel < -1)
         return ip_sql_call_fail(call, SQLITE_ERROR, "channel=%lld: the image has %lld", (long long)h->only_channel,
                                 (long long)n_channels);
     uint32_t *counts = sqlite3_malloc64(info.size_bytes);

@@ -80,6 +80,7 @@ static const struct {
     { "SELECT * FROM histogram",
       "histogram(): argument 1 is missing; takes (source, bins, only_channel, lowest, highest), at least 1" },
     { "SELECT * FROM histogram(" GRAY ", 4, 1)", "histogram(): channel=1: the image has 1" },
+    { "SELECT * FROM histogram(" GRAY ", 4, -2)", "histogram(): channel=-2: the image has 1" },
     { "SELECT * FROM histogram(" GRAY ", 'x')", "histogram(): bins is not a whole number" },
     { "SELECT * FROM histogram(" GRAY ", 0)", "histogram(): bins must be 1..65536, got 0" },
     { "SELECT * FROM histogram(" GRAY ", 4, -1, 'x')", "histogram(): lowest is not a number" },
@@ -88,6 +89,7 @@ static const struct {
                                              "third argument 'reflect' its edges are mirrored" },
     { "SELECT img_ssim(" GRAY ", " GRAY ", 'edges=wrap')", "img_ssim(): edges=wrap is not one of valid, reflect" },
     { "SELECT img_ssim(" GRAY ", " GRAY ", 'wrap')", "img_ssim(): edges=wrap is not one of valid, reflect" },
+    { "SELECT img_psnr(" GRAY ", " GRAY ", 'x')", "img_psnr(): peak is not a number" },
     { "SELECT img_psnr(" GRAY ", " GRAY ", 1e999)", "img_psnr(): peak=Inf is not finite" },
     { "SELECT * FROM histogram(7)", "histogram(): argument 1 is a number, not an image" },
     { "SELECT img_setting('colour', 'red')", "img_setting(): there is no setting \"colour\"; there are device, "

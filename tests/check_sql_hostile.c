@@ -191,6 +191,8 @@ START_TEST(a_recipe_of_too_much_work_is_refused)
     expect(db, "SELECT img_setting('mem_limit', '64M')", "64M");
     expect(db, "SELECT img_setting('mem_limit', 'auto')", "auto");
     expect(db, "SELECT img_setting('host_limit', '64M')", "64M");
+    expect(db, "SELECT img_setting('host_limit', 'auto')", "auto");
+    expect(db, "SELECT img_setting('host_limit', '64M')", "64M");
     expect(db, "SELECT value || origin FROM img_settings WHERE name = 'host_limit'", "64Mimg_setting");
     sqlite3_close(db);
 }

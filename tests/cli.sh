@@ -362,6 +362,7 @@ rm t.json
 expect_run "--trace where no file can be" 1 "" "imgpar-run: --trace=no/t.json: No such file or directory" \
     --trace=no/t.json -e 'make(4, 4, x)' -o b.png
 expect_run "--mem-limit" 0 "" "" --mem-limit=64M -e 'make(4, 4, x)' -o b.png
+expect_run "--mem-limit=auto" 0 "" "" --mem-limit=auto -e 'make(4, 4, x)' -o b.png
 cat b.png b.png > pngs
 status=0
 "$imgpar_run" -e 'mean(open("-"))' < pngs > out 2> err || status=$?
@@ -376,7 +377,7 @@ expect_run "--mem-limit of what is held" 1 "" \
 [ ! -f never.png ] || fail "--mem-limit writes what does not fit"
 rm big.jpg big2.jpg
 expect_run "--mem-limit without a number" 2 "" \
-    "imgpar-run: --mem-limit=much: a number of bytes is expected, or one with K, M or G" \
+    "imgpar-run: --mem-limit=much: auto is expected, a number of bytes, or one with K, M or G" \
     --mem-limit=much -e 'make(4, 4, x)' -o b.png
 IMGPAR_DEVICE=quantum run -e 'print(1)'
 case $status:$err in "1:imgpar-run: IMGPAR_DEVICE: device \"quantum\": no such device; there are: "*) ;;

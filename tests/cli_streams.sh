@@ -151,6 +151,15 @@ expect_run "BT.2020" 0 "[[$(rgb 0.2627 0.0593 16 219 128 224 255 170 166 16); $(
 sed 's/C444/C444 XCOLORRANGE=FULL/' colours.y4m > full.y4m
 run full.y4m -e 'slice($1, [0 2], [1 4])' -
 expect_run "the full range" 0 "[[$(rgb 0.299 0.114 0 255 128 255 255 81 90 240); $(rgb 0.299 0.114 0 255 128 255 255 145 54 34)]]|" ""
+run full.y4m -e 'white($1)' -
+expect_run "the full range: white" 0 "255|" ""
+run full.y4m -e '$1' - -o - --format=pnm
+expect "the full range, saved" "$(tail -c 24 out.txt | head -c 12 | od -An -tu1 | tr -s ' \n' ' ')" \
+    " $(rgb 0.299 0.114 0 255 128 255 255 16 128 128) $(rgb 0.299 0.114 0 255 128 255 255 235 128 128)$(
+    ) $(rgb 0.299 0.114 0 255 128 255 255 81 90 240) $(rgb 0.299 0.114 0 255 128 255 255 145 54 34) "
+y4m "mono XCOLORRANGE=FULL" "0 1 50 100 150 200 254 255" > gray.y4m
+run gray.y4m -e '$1' - -o - --format=pnm
+expect "gray of the full range, saved" "$(tail -c 8 out.txt | od -An -tu1 | tr -s ' \n' ' ')" " 0 1 50 100 150 200 254 255 "
 
 # Colour differences between two samples, 40 and 200, where each format has them.
 for row in "420jpeg 0.25" "420mpeg2 0.5" "422 0.5"; do

@@ -167,14 +167,15 @@ static const char *position(char text[24], char axis, int step, bool is_beside)
     return text;
 }
 
-/* From the planes $1 (Y), $2, $3 and $4 (alpha) to a picture. */
+/* From the planes $1 (Y), $2, $3 and $4 (alpha) to a picture. White is not worked out from that of a plane, whose
+ * numbers are no picture's: set_white() tells it. */
 static imgpar_pipeline *decoder(const y4m_format *f, const char *matrix, char why[400])
 {
     const levels l = levels_of(f, matrix);
     char text[TEXT_BYTES] = "", down[24], across[24];
     add(text, "l = (cast($1, f32) - %.17g) / %.17g\n", l.black, l.range);
     if (f->is_gray) {
-        add(text, "cast(l * %.17g, %s)\n", l.full, l.type);
+        add(text, "set_white(cast(l * %.17g, %s), %.17g, picture=true)\n", l.full, l.type, l.full);
         return parsed(text, why);
     }
     add(text, "s = cast(zip($2, $3), f32)\n");
@@ -187,7 +188,8 @@ static imgpar_pipeline *decoder(const y4m_format *f, const char *matrix, char wh
     add(text, "p = recomb(concatenate(l, d, axis=2), [%.17g 0 %.17g; %.17g %.17g %.17g; %.17g %.17g 0])\n", l.full,
         l.full * l.from_red, l.full, -l.full * l.from_blue * l.blue / l.green, -l.full * l.from_red * l.red / l.green,
         l.full, l.full * l.from_blue);
-    add(text, f->has_alpha ? "concatenate(cast(p, %s), $4, axis=2)\n" : "cast(p, %s)\n", l.type);
+    add(text, "colours = set_white(cast(p, %s), %.17g, picture=true)\n", l.type, l.full);
+    add(text, f->has_alpha ? "concatenate(colours, $4, axis=2)\n" : "colours\n");
     return parsed(text, why);
 }
 

@@ -457,6 +457,15 @@ void ip_histogram_edges(const imgpar_array *node, double *lo, double *hi)
     if (isnan(*hi)) *hi = a->white > 0 ? a->white : facts->is_float ? 1 : facts->maximum;
 }
 
+/* Whether a bin has a width, and a level its share of a bin, in the float in which these are computed. */
+static bool is_bin_width(const imgpar_array *node, double lo, double hi)
+{
+    const double k = ip_param_number(node, "bins") / (hi - lo);
+    if (ip_float_for(node->inputs[0]->type.dtype) == IMGPAR_F64) return isfinite(hi - lo) && isfinite(k) && k > 0;
+    return isfinite((float)lo) && isfinite((float)hi) && isfinite((float)hi - (float)lo) && isfinite((float)k) &&
+           (float)k > 0;
+}
+
 /* The row's rule holds for edges that are given; here it does for those that the input tells, too. */
 imgpar_status ip_infer_histogram(imgpar_array *node, ip_error *err)
 {
@@ -467,6 +476,9 @@ imgpar_status ip_infer_histogram(imgpar_array *node, ip_error *err)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: lo=%g%s is not below hi=%g%s", ip_op_label(node->op), lo,
                        isnan(ip_param_number(node, "lo")) ? " by default" : "", hi,
                        isnan(ip_param_number(node, "hi")) ? " by default" : "");
+    if (!is_bin_width(node, lo, hi))
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: lo=%g and hi=%g are too far apart, or too near, for bins of %s",
+                       ip_op_label(node->op), lo, hi, ip_dtype(ip_float_for(node->inputs[0]->type.dtype))->name);
     ip_type_dims(&node->inputs[0]->type, dims);
     node->type = (ip_type){ .dtype = IMGPAR_U32,
                             .space = IMGPAR_SPACE_DATA,

@@ -59,6 +59,14 @@ static bool parse_size(const char *text, uint64_t *bytes)
     return true;
 }
 
+/* A limit on memory; "auto" is 0, the limit that stands where none is set. */
+static bool parse_limit(const char *text, uint64_t *bytes)
+{
+    if (strcmp(text, "auto") != 0) return parse_size(text, bytes);
+    *bytes = 0;
+    return true;
+}
+
 /*
  * Note [Host memory]
  * "mem_limit" is what a device may take; "host_limit" is for the host: decoded pictures, rows that are read ahead, rows
@@ -86,8 +94,8 @@ static const struct setting {
     { "fuse", "IMGPAR_FUSE", "0 or 1 is expected" },
     { "check", "IMGPAR_CHECK", "0 or 1 is expected" },
     { "max_pixels", "IMGPAR_MAX_PIXELS", "a number above 0 is expected, or one with K, M or G" },
-    { "mem_limit", "IMGPAR_MEM_LIMIT", "a number of bytes is expected, or one with K, M or G" },
-    { "host_limit", "IMGPAR_HOST_LIMIT", "a number of bytes is expected, or one with K, M or G" },
+    { "mem_limit", "IMGPAR_MEM_LIMIT", "auto is expected, a number of bytes, or one with K, M or G" },
+    { "host_limit", "IMGPAR_HOST_LIMIT", "auto is expected, a number of bytes, or one with K, M or G" },
     { "keep", "IMGPAR_KEEP", "a number of bytes is expected, or one with K, M or G" },
     { "placement", "IMGPAR_PLACEMENT",
       "auto is expected, the number of a device, from 0, or weights such as 2:1, one for each device" },
@@ -147,11 +155,11 @@ imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const ch
         ctx->tier = tier;
     else if (strcmp(name, "max_pixels") == 0 && parse_size(value, &n) && n > 0)
         ctx->max_pixels = n;
-    else if (strcmp(name, "mem_limit") == 0 && parse_size(value, &n)) {
+    else if (strcmp(name, "mem_limit") == 0 && parse_limit(value, &n)) {
         ctx->mem_limit = n;
         for (size_t k = 0; k < ctx->devices.n; k++)
             ip_device_limit(ctx->devices.list[k], n);
-    } else if (strcmp(name, "host_limit") == 0 && parse_size(value, &n)) {
+    } else if (strcmp(name, "host_limit") == 0 && parse_limit(value, &n)) {
         ip_account_limit(ctx->host, n ? n : UINT64_MAX);
         ip_decoded_limit(&ctx->decoded, n);
     } else if (strcmp(name, "keep") == 0 && parse_size(value, &n)) {
