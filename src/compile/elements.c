@@ -61,6 +61,12 @@ static int lanes_of(const ip_site *site, const widths *w)
     return w->widest < bytes ? bytes / w->widest : 1;
 }
 
+int ip_width_of(const ip_site *site, const ip_expr *root, imgpar_dtype stored)
+{
+    const widths w = widths_of(site, root, stored, NULL);
+    return lanes_of(site, &w);
+}
+
 /* Whether so many values have at most half the widest's bytes, and no function is among all, that two vectors of the
  * widest should be made together: the narrow ones then fill theirs. */
 static bool is_mixed(const widths *w)

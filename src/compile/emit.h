@@ -33,10 +33,11 @@ typedef struct ip_gather {
 } ip_gather;
 
 typedef struct ip_emit {
-    ip_plan *plan;
     ip_ir *ir;
-    ip_kernel *kernel;
+    const ip_kernel *kernel;
     const ip_compile_options *options;
+    ip_arguments args; /* of the kernel, and the files of shaders/ that it calls: noted by what is printed */
+    unsigned helpers;
 
     ip_stmt *top;   /* the kernel's body: uniform values are declared here */
     ip_stmt *block; /* where statements go now */

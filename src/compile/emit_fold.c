@@ -89,7 +89,7 @@ static const char *pitch(ip_emit *e, const ip_stage *s)
 
 void ip_emit_fold_begin(ip_emit *e, const ip_stage *s)
 {
-    e->kernel->has_scratch = true;
+    e->args.has_scratch = true;
     if (s->kind == IP_STAGE_BY_KEY) {
         ip_emit_by_key_begin(e, s);
         return;

@@ -62,7 +62,7 @@ static void declare_line_buffers(ip_emit *e)
     for (int k = 0; k < e->kernel->n_placed; k++) {
         const ip_placed *p = &e->kernel->placed[k];
         if (p->place != IP_PLACE_LINE_BUFFER) continue;
-        e->kernel->has_scratch = true;
+        e->args.has_scratch = true;
         const char *type = ip_text(e->ir, "__global %s *", ip_dtype(p->stage->dtype)->cl);
         const char *base = ip_text(e->ir, "(%s)(mine + (long)%s * 64)", type,
                                    ip_emit_slot_of(e, IP_SLOT_LINE_BUFFER_OFFSET, p->stage));
@@ -95,7 +95,7 @@ static void declare_sums(ip_emit *e)
     for (int k = 0; k < e->kernel->n_placed; k++) {
         const ip_placed *p = &e->kernel->placed[k];
         for (int i = 0; i < p->n_running && !ip_placed_is_sums(p); i++) {
-            e->kernel->has_scratch = true;
+            e->args.has_scratch = true;
             const char *type = ip_text(e->ir, "__global %s *", ip_cl_type(p->running[i]->dtype));
             ip_emit_let_at_top(e, type, ip_emit_sums(e, p, i),
                                ip_text(e->ir, "(%s)(mine + (long)%s * 64) - %s * %d", type,
@@ -436,7 +436,7 @@ static void enter_panels(ip_emit *e)
 
 void ip_emit_rows(ip_emit *e)
 {
-    ip_kernel *k = e->kernel;
+    const ip_kernel *k = e->kernel;
     int warm_up = ip_kernel_halo(k);
     declare_planes(e);
     declare_span(e, 1, "ya", "yb", IP_SLOT_STRIP_ROWS, IP_Y0);

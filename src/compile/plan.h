@@ -293,6 +293,28 @@ typedef enum ip_helpers {
     IP_N_HELPERS
 } ip_helpers;
 
+/* How a recurrence walks its lines: recurrences.c. */
+typedef struct ip_recurrence {
+    int lanes;       /* along x: lines that a work-item walks at once, emit_scan_x.c, Note [Lanes]; else 0 */
+    int steps;       /* along x: that are taken in turn of each of these: Note [Steps at once] */
+    bool is_flat;    /* elements are told by one index for column and channel */
+    int width;       /* lanes of vectors of elements that take a step together */
+    int state_bytes; /* of the states of a line */
+} ip_recurrence;
+
+/* What the text of a kernel asks for beside buffers of pixels, noted while it is made: arguments of a launch. */
+typedef struct ip_arguments {
+    ip_slot *slots; /* in P, owned as all lists here are; behind them tables */
+    int n_slots, slots_capacity;
+    const ip_stage **tables;
+    int n_tables;
+    ip_check *checks; /* checked mode: an argument more, behind P */
+    int n_checks;
+    bool has_scratch;
+    bool looks_up; /* work-items read a table at places of their own */
+    bool has_line; /* recurrences: work-items have memory that results are made in where they stream */
+} ip_arguments;
+
 typedef struct ip_kernel {
     char name[80];
     ip_schedule schedule;
@@ -304,16 +326,11 @@ typedef struct ip_kernel {
     int n_inputs;
     ip_stage **outputs; /* those of them that are written to buffers, in order */
     int n_outputs;
-    ip_stage **tables;
-    int n_tables;
-    ip_slot *slots;
-    int n_slots, slots_capacity;
+    ip_arguments args;
     ip_scratch *scratch; /* what a work-item keeps, one behind the other; in the ir's arena */
     int n_scratch;
-    bool has_scratch;
     bool whole_vectors; /* loops end with a whole vector: emit_row.c, Note [Whole vectors] */
     unsigned helpers;   /* bit n: it calls functions of that ip_helpers */
-    bool looks_up;      /* work-items read a table at places of their own */
     /* rows: what its last stage, which reads kept rows, prefetches while it computes: emit_stream.c, Note [Rows ahead]
      * */
     ip_row_ahead ahead[IP_MOST_AHEAD];
@@ -336,18 +353,14 @@ typedef struct ip_kernel {
     ip_tiling tiling;     /* tiles */
     ip_texture textures[IP_MAX_TEXTURES]; /* texture: inputs that are images */
     int n_textures;
-    int lanes;         /* recurrences along x: lines that a work-item walks at once */
-    int state_bytes;   /* recurrences: of the states of a line */
-    bool has_line;     /* recurrences: work-items have memory that results are made in where they stream */
-    int64_t domain[4]; /* what the work-items walk */
-    char ops[192];     /* "boxblur,blend,overlay" */
+    ip_recurrence walk; /* recurrences */
+    int64_t domain[4];  /* what the work-items walk */
+    char ops[192];      /* "boxblur,blend,overlay" */
     /* why its first output was not fused into a reader; "" where none reads it. In the arena, as stages are */
     const char *reason;
     char fallback[160]; /* why a forced schedule was not used; "" */
     char library[160];  /* opaque: whether a library computes it instead, as run/ tells; "" */
     char *source;       /* OpenCL C of this kernel (and NAME_finish), without shaders/helpers.cl; owned */
-    ip_check *checks;   /* checked mode: the kernel has an argument more, behind P */
-    int n_checks;
     bool uses_f64;
 } ip_kernel;
 

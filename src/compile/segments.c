@@ -242,8 +242,11 @@ imgpar_status ip_pass_segments(ip_plan *plan, const ip_compile_options *options,
 {
     for (int i = 0; i < plan->n_kernels; i++) {
         ip_kernel *k = &plan->kernels[i];
-        const ip_site site = { .ir = plan->ir, .kernel = k, .options = options };
+        const ip_site site = {
+            .ir = plan->ir, .kernel = k, .options = options, .domain = k->domain, .channels = (int)k->domain[3]
+        };
         k->whole_vectors = ip_makes_whole_vectors(plan->ir, k);
+        if (k->is_scan) k->walk = ip_choose_recurrence(&site);
         if (!ip_kernel_walks_rows(k)) continue;
         ip_choose_blocks(&site, k);
         ip_lay_out_scratch(plan->ir, k);

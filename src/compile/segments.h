@@ -64,6 +64,8 @@ int ip_lane_bytes(const ip_expr *x);
  * is computed before; words_are_inside: no word that is gathered ends behind its row. */
 ip_elements ip_elements_of(const ip_site *site, ip_expr *body, imgpar_dtype stored, const ip_places *places,
                            bool words_are_inside);
+/* Lanes that suit the widest value below root, and what is stored of it. */
+int ip_width_of(const ip_site *site, const ip_expr *root, imgpar_dtype stored);
 /* Whether x is a function of an angle that has a form for near ones. */
 bool ip_is_of_angle(const ip_compile_options *options, const ip_expr *x);
 /* Whether loops of a kernel end with a whole vector. */
@@ -150,6 +152,9 @@ int ip_pixel_bytes(const ip_stage *stage);
 /* Columns of a block, of so many bytes each: at least a line, since a shorter one could not complete a line that others
  * began. */
 int ip_block_columns(int bytes);
+/* How a recurrence, a kernel of its own, walks its lines, so many at once at most. */
+enum { IP_SCAN_LANES = 8 };
+ip_recurrence ip_choose_recurrence(const ip_site *kernel);
 /* Which stages are made in blocks, and which stream. */
 void ip_choose_blocks(const ip_site *site, ip_kernel *kernel);
 /* What work-items keep: kernel->scratch. */
