@@ -185,7 +185,7 @@ static const char *params_space(const ip_emit *e)
  */
 static bool calls_its_body(const ip_emit *e)
 {
-    return e->options->device.prefers_rows && e->kernel->schedule == IP_SCHEDULE_ROWS;
+    return e->options->device.keeps_calls && e->kernel->schedule == IP_SCHEDULE_ROWS;
 }
 
 ip_site ip_emit_site(const ip_emit *e)

@@ -281,7 +281,7 @@ void ip_emit_scan(ip_emit *e, ip_scan_phase phase);
 void ip_emit_finish(ip_emit *e);
 /* The accumulator of a fold: declared before the rows, fed within a row, stored after. */
 void ip_emit_fold_begin(ip_emit *e, const ip_stage *fold);
-void ip_emit_fold_row(ip_emit *e, const ip_stage *fold, const char *xa, const char *xb, bool flat);
+void ip_emit_fold_row(ip_emit *e, const ip_placed *fold, const char *xa, const char *xb);
 void ip_emit_fold_end(ip_emit *e, const ip_stage *fold);
 /* Lanes that suit the widest type below root, with what has been named at hand. */
 int ip_emit_width(ip_emit *e, const ip_expr *root, imgpar_dtype stored);

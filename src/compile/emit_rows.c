@@ -219,9 +219,8 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
     if (p->at_once) {
         ip_emit_transposed_rows(e, p, xa, xb, r, low);
     } else if (p->place == IP_PLACE_TOTAL) {
-        const ip_site site = ip_emit_site(e);
         ip_emit_row_pointers(e, s->body);
-        ip_emit_fold_row(e, s, xa, xb, ip_is_flat(&site, s->body));
+        ip_emit_fold_row(e, p, xa, xb);
     } else {
         const char *type = ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl);
         const char *row = is_direct ? ip_emit_buffer_row(e, s, "z", r)
@@ -311,8 +310,9 @@ static void make_rows_together(ip_emit *e, const ip_placed *p, const char *row)
     ip_emit_enter_block(e, p, &from, &to);
     for (int k = 1; k < n && p->block_columns > 0; k++)
         ip_emit_prefetch(e, bodies[k], from, to);
-    ip_stmt *loop = ip_emit_vectors(e, "i", ip_text(e->ir, "%s * %d", from, e->channels),
-                                    ip_text(e->ir, "%s * %d", to, e->channels), ip_emit_width(e, s->body, s->dtype));
+    ip_stmt *loop =
+        ip_emit_vectors(e, "i", ip_text(e->ir, "%s * %d", from, e->channels),
+                        ip_text(e->ir, "%s * %d", to, e->channels), p->row_of[IP_MASK_MIXED]->elements.width);
     ip_emit_enter(e, loop);
     e->flat = "i";
     ip_emit_count_uses(e, bodies, n);

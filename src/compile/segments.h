@@ -53,6 +53,8 @@ typedef struct ip_places {
     ip_expr *part;  /* of inner, as of a segment that is made of lanes */
     bool in_pairs;
     ip_elements elements; /* of words: how inner is made */
+    int shared_width;     /* lanes of the loop that computes what is shared; */
+    int width;            /* of lanes: of the flat loop behind them */
     /* what is read around places, each a row and a column, and will be farther down: Note [Places prefetched] */
     const ip_expr *prefetched[IP_MOST_SHARED];
     int n_prefetched;
@@ -155,6 +157,8 @@ int ip_block_columns(int bytes);
 /* How a recurrence, a kernel of its own, walks its lines, so many at once at most. */
 enum { IP_SCAN_LANES = 8 };
 ip_recurrence ip_choose_recurrence(const ip_site *kernel);
+/* How rows of a fold are folded (folds.c). NULL without memory. */
+const ip_fold_rows *ip_choose_fold(const ip_site *site, const ip_stage *fold);
 /* Which stages are made in blocks, and which stream. */
 void ip_choose_blocks(const ip_site *site, ip_kernel *kernel);
 /* What work-items keep: kernel->scratch. */
