@@ -283,8 +283,6 @@ void ip_emit_finish(ip_emit *e);
 void ip_emit_fold_begin(ip_emit *e, const ip_stage *fold);
 void ip_emit_fold_row(ip_emit *e, const ip_placed *fold, const char *xa, const char *xb);
 void ip_emit_fold_end(ip_emit *e, const ip_stage *fold);
-/* Lanes that suit the widest type below root, with what has been named at hand. */
-int ip_emit_width(ip_emit *e, const ip_expr *root, imgpar_dtype stored);
 /*
  * Channels. Up to IP_WRITTEN_CHANNELS of them are written out one by one, each a copy of the body with its channel put
  * in (so that alpha, broadcasting and shared work are decided while compiling); more are a loop over c. Between enter

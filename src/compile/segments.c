@@ -38,7 +38,11 @@ bool ip_fits_running(const ip_site *site, const ip_placed *p, ip_segment *segmen
 bool ip_fits_windows(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
     ip_expr *body = segment->within;
-    bool may = ip_x_has_window(site->ir, body) && !ip_fits_lanes(site, p, segment);
+    ip_site above = *site;
+    ip_segment lanes = *segment;
+    bool may = ip_x_has_window(site->ir, body) && !ip_fits_lanes(site, p, &lanes);
+    above.has_windows = site->channels == 1 || ip_is_flat(site, body);
+    segment->width = ip_width_of(&above, body, p->stage->dtype);
     return may && (site->channels <= IP_WRITTEN_CHANNELS || ip_is_flat(site, body));
 }
 

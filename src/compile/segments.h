@@ -20,6 +20,7 @@ typedef struct ip_site {
     int channels;          /* the same */
     bool is_within;        /* columns beside the element's own are inside: place_copies.c, Note [Reading in place] */
     bool has_uniforms;     /* what is the same for all of a row has been computed before */
+    bool has_windows;      /* so have windows and loops of an element */
 } ip_site;
 
 /* Whether functions of the shaders that know processors' instructions may make parts of rows. What they leave the loop
