@@ -931,9 +931,7 @@ static ip_plan *plan_of_pin(imgpar_context *ctx, const pin *p)
     for (size_t k = 0; k < sizeof schedule_names / sizeof *schedule_names; k++)
         if (schedule_names[k] && strcmp(schedule_names[k], p->schedule) == 0) options.tuning.schedule = (ip_schedule)k;
     if (options.tuning.schedule != IP_SCHEDULE_ROWS) {
-        options.device.prefers_rows = options.device.has_loop_hints = options.device.has_clang_builtins =
-            options.device.uses_own_functions = false;
-        options.device.target = gpu;
+        options.device = (ip_device_traits){ .target = gpu };
     }
     imgpar_array *a = make(ctx, &p->row);
     ck_assert_msg(ip_compile(&a, 1, &options, &plan, &err) == IMGPAR_OK, "%s: %s", p->row.text, err.message);
@@ -1010,7 +1008,8 @@ static ip_plan *planned(imgpar_context *ctx, const char *text, ip_schedule sched
     ip_error err = { .status = IMGPAR_OK };
     ip_plan *plan;
     options.tuning.schedule = schedule;
-    options.device.prefers_rows = options.device.has_loop_hints = false;
+    options.device.prefers_rows = options.device.has_few_items = options.device.keeps_calls =
+        options.device.has_loop_hints = false;
     options.device.target = *target;
     imgpar_array *a = make(ctx, &s);
     ck_assert_msg(ip_compile(&a, 1, &options, &plan, &err) == IMGPAR_OK, "%s: %s", text, err.message);

@@ -341,10 +341,14 @@ expect "the passes of the interpreter" "$(passes ref)" "lower "
 # How loops make the elements of rows; lanes depend on the processor.
 rows() {
     IMGPAR_TIER=kernels IMGPAR_DUMP=plan "$imgpar_run" --device=cpu -o rows.npy -e "$1" 2>&1 |
-        sed -n 's/^    columns by \(.*[a-z]\), [0-9]* lanes/\1/p' | tr '\n' ';'
+        sed -n 's/^    \(columns by \)*\(.*[a-zA-Z]\), [0-9]* lanes/\2/p' | tr '\n' ';'
 }
 expect "a loop over pixels" "$(rows 'make(9, 9, x) + 1')" 'PIXELS, made pixels;'
 expect "a flat loop" "$(rows 'sqrt(zeros([9, 9, 3], f32))')" 'FLAT, made flat;'
+expect "sums that are carried along" \
+    "$(rows 'boxblur(make(90, 60, x), 31)')" 'PIXELS, made pixels;RUNNING;PIXELS, made pixels;PIXELS, made pixels;'
+expect "a fold" "$(rows 'histogram(make(9, 9, cast(x, u8)))')" 'stage 2 is folded by BINS, pixels;'
+expect "a recurrence" "$(rows 'cumsum(zeros([60, 90], f32), axis=1)')" 'lines by 8, steps by 4, flat;'
 rm rows.npy
 run --explain -e 'save(make(4, 4, x), "never.png")'
 [ ! -f never.png ] || fail "--explain computes nothing"

@@ -150,7 +150,7 @@ imgpar_status ip_pass_by_key(ip_plan *plan, const ip_compile_options *options, i
 {
     const bool in_whole =
         !options->in_parts && !options->goal.totals && !options->goal.spills && !options->goal.promises;
-    if (!options->device.prefers_rows || !options->fuse || options->checks || !in_whole ||
+    if (!options->device.has_few_items || !options->fuse || options->checks || !in_whole ||
         options->schedule != IP_SCHEDULE_ROWS)
         return IMGPAR_OK;
     bool any = false;

@@ -237,9 +237,9 @@ void ip_plan_free(ip_plan *plan)
         ip_free(kernel->placed);
         ip_free(kernel->inputs);
         ip_free(kernel->outputs);
-        ip_free(kernel->tables);
-        ip_free(kernel->checks);
-        ip_free(kernel->slots);
+        ip_free(kernel->args.tables);
+        ip_free(kernel->args.checks);
+        ip_free(kernel->args.slots);
         ip_free(kernel->source);
     }
     for (int k = 0; k < plan->ir->n_stages; k++)

@@ -39,7 +39,8 @@ static bool is_shared(const ip_places *places, const ip_expr *x)
 /* Indices are i32, but are not computed in lanes: values only, without those that are computed before the loop. */
 static void note_widths(const ip_site *site, const ip_expr *x, const ip_places *places, unsigned char *seen, widths *w)
 {
-    const bool is_at_hand = site->has_uniforms ? ip_x_is_uniform(x) : !x->uses;
+    const bool is_at_hand =
+        (site->has_uniforms ? ip_x_is_uniform(x) : !x->uses) || (site->has_windows && ip_x_is_repeated(x));
     if (seen[x->id] || is_at_hand || is_shared(places, x)) return;
     seen[x->id] = 1;
     note_width(x, w);
@@ -59,6 +60,12 @@ static int lanes_of(const ip_site *site, const widths *w)
 {
     const int bytes = site->options->tuning.vector_bytes;
     return w->widest < bytes ? bytes / w->widest : 1;
+}
+
+int ip_width_of(const ip_site *site, const ip_expr *root, imgpar_dtype stored)
+{
+    const widths w = widths_of(site, root, stored, NULL);
+    return lanes_of(site, &w);
 }
 
 /* Whether so many values have at most half the widest's bytes, and no function is among all, that two vectors of the

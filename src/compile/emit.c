@@ -37,21 +37,21 @@ static int slot_cells(const ip_slot *s) { return ip_slot_is_wide(s) ? 2 : 1; }
 
 static int find_slot(ip_emit *e, ip_slot_kind kind, int index, const ip_stage *stage, const ip_expr *param)
 {
-    ip_kernel *k = e->kernel;
-    for (int s = 0; s < k->n_slots; s++)
-        if (same_slot(&k->slots[s], kind, index, stage, param)) return s;
-    if (k->n_slots == k->slots_capacity) {
-        int capacity = k->slots_capacity ? k->slots_capacity * 2 : 32;
-        ip_slot *slots = ip_realloc_array(k->slots, (size_t)capacity, sizeof *slots);
+    ip_arguments *a = &e->args;
+    for (int s = 0; s < a->n_slots; s++)
+        if (same_slot(&a->slots[s], kind, index, stage, param)) return s;
+    if (a->n_slots == a->slots_capacity) {
+        int capacity = a->slots_capacity ? a->slots_capacity * 2 : 32;
+        ip_slot *slots = ip_realloc_array(a->slots, (size_t)capacity, sizeof *slots);
         if (!slots) {
             e->ir->failed = true;
             return -1;
         }
-        k->slots = slots;
-        k->slots_capacity = capacity;
+        a->slots = slots;
+        a->slots_capacity = capacity;
     }
-    k->slots[k->n_slots] = (ip_slot){ kind, index, stage, param };
-    return k->n_slots++;
+    a->slots[a->n_slots] = (ip_slot){ kind, index, stage, param };
+    return a->n_slots++;
 }
 
 static const char *slot_name(ip_emit *e, int at)
@@ -69,7 +69,7 @@ static const char *slot_name(ip_emit *e, int at)
     };
     if (at < 0) /* memory ran out: the text will not be used */
         return "0";
-    const ip_slot *s = &e->kernel->slots[at];
+    const ip_slot *s = &e->args.slots[at];
     switch (s->kind) {
     case IP_SLOT_REGION: return bounds[s->index];
     case IP_SLOT_STRIP_ROWS: return "strip_rows";
@@ -103,15 +103,15 @@ static const char *slot_name(ip_emit *e, int at)
 const char *ip_emit_slot_at(ip_emit *e, ip_slot_kind kind, int index, const ip_stage *stage, const ip_expr *param)
 {
     if (kind == IP_SLOT_TABLE) {
-        ip_kernel *k = e->kernel;
+        ip_arguments *a = &e->args;
         bool known = false;
-        for (int t = 0; t < k->n_tables; t++)
-            known |= k->tables[t] == stage;
+        for (int t = 0; t < a->n_tables; t++)
+            known |= a->tables[t] == stage;
         if (!known) {
-            ip_stage **tables = ip_realloc_array(k->tables, (size_t)k->n_tables + 1, sizeof *tables);
+            const ip_stage **tables = ip_realloc_array(a->tables, (size_t)a->n_tables + 1, sizeof *tables);
             if (tables) {
-                k->tables = tables;
-                tables[k->n_tables++] = (ip_stage *)stage;
+                a->tables = tables;
+                tables[a->n_tables++] = stage;
             } else {
                 e->ir->failed = true;
             }
@@ -136,8 +136,8 @@ const char *ip_emit_dim(ip_emit *e, const ip_stage *stage, int dim)
 {
     const int64_t *dims = stage->kind == IP_STAGE_HISTOGRAM && dim > 1 ? stage->dims : ip_stage_domain(stage);
     /* Stages of one size share the argument. */
-    for (int k = 0; k < e->kernel->n_slots; k++) {
-        const ip_slot *s = &e->kernel->slots[k];
+    for (int k = 0; k < e->args.n_slots; k++) {
+        const ip_slot *s = &e->args.slots[k];
         if (s->kind != IP_SLOT_DIM || s->index != dim || s->stage->kind == IP_STAGE_HISTOGRAM ||
             stage->kind == IP_STAGE_HISTOGRAM)
             continue;
@@ -150,7 +150,7 @@ const char *ip_emit_dim(ip_emit *e, const ip_stage *stage, int dim)
 
 const char *ip_emit_buffer(ip_emit *e, const ip_stage *stage)
 {
-    ip_kernel *k = e->kernel;
+    const ip_kernel *k = e->kernel;
     for (int i = 0; i < k->n_outputs; i++)
         if (k->outputs[i] == stage) return ip_text(e->ir, "b%d", i);
     for (int i = 0; i < k->n_inputs; i++)
@@ -165,13 +165,13 @@ const char *ip_emit_buffer(ip_emit *e, const ip_stage *stage)
  */
 static const char *params_space(const ip_emit *e)
 {
-    const ip_kernel *k = e->kernel;
+    const ip_arguments *a = &e->args;
     uint64_t bytes = 0;
-    for (int i = 0; i < k->n_slots; i++)
-        bytes += (uint64_t)slot_cells(&k->slots[i]) * sizeof(int);
-    for (int i = 0; i < k->n_tables; i++)
-        bytes += (uint64_t)k->tables[i]->dims[2] * ip_dtype(k->tables[i]->dtype)->size_bytes;
-    return !k->looks_up && bytes <= e->options->device.target.constant_bytes ? "__constant int" : "__global const int";
+    for (int i = 0; i < a->n_slots; i++)
+        bytes += (uint64_t)slot_cells(&a->slots[i]) * sizeof(int);
+    for (int i = 0; i < a->n_tables; i++)
+        bytes += (uint64_t)a->tables[i]->dims[2] * ip_dtype(a->tables[i]->dtype)->size_bytes;
+    return !a->looks_up && bytes <= e->options->device.target.constant_bytes ? "__constant int" : "__global const int";
 }
 
 /* ---- text -------------------------------------------------------------------------------- */
@@ -185,7 +185,7 @@ static const char *params_space(const ip_emit *e)
  */
 static bool calls_its_body(const ip_emit *e)
 {
-    return e->options->device.prefers_rows && e->kernel->schedule == IP_SCHEDULE_ROWS;
+    return e->options->device.keeps_calls && e->kernel->schedule == IP_SCHEDULE_ROWS;
 }
 
 ip_site ip_emit_site(const ip_emit *e)
@@ -221,8 +221,9 @@ static void print_parameters(ip_emit *e, ip_str *out)
             ip_str_printf(out, "__global const %s *restrict b%d, ", ip_dtype(k->inputs[i]->dtype)->cl,
                           k->n_outputs + i);
     }
-    if (k->has_scratch) ip_str_append(out, "__global uchar *restrict scratch, ");
-    ip_str_printf(out, "%s *restrict P%s", params_space(e), k->n_checks > 0 ? ", volatile __global int *checks" : "");
+    if (e->args.has_scratch) ip_str_append(out, "__global uchar *restrict scratch, ");
+    ip_str_printf(out, "%s *restrict P%s", params_space(e),
+                  e->args.n_checks > 0 ? ", volatile __global int *checks" : "");
 }
 
 static void print_signature(ip_emit *e, const char *suffix, ip_str *out)
@@ -249,14 +250,14 @@ static void print_call(ip_emit *e, const char *suffix, ip_str *out)
     for (int i = 0; i < k->n_outputs + k->n_inputs; i++)
         ip_str_printf(out, "b%d, ", i);
     ip_str_printf(out, "%sP, %sget_global_id(0), get_global_id(1), get_global_id(2));\n}\n",
-                  k->has_scratch ? "scratch, " : "", k->n_checks > 0 ? "checks, " : "");
+                  e->args.has_scratch ? "scratch, " : "", e->args.n_checks > 0 ? "checks, " : "");
 }
 
 static void print_slots(ip_emit *e, ip_str *out)
 {
     int cell = 0;
-    for (int i = 0; i < e->kernel->n_slots; i++) {
-        const ip_slot *s = &e->kernel->slots[i];
+    for (int i = 0; i < e->args.n_slots; i++) {
+        const ip_slot *s = &e->args.slots[i];
         const char *name = slot_name(e, i);
         imgpar_dtype dtype = s->kind == IP_SLOT_PARAM ? s->param->dtype : ip_slot_is_wide(s) ? IMGPAR_I64 : IMGPAR_I32;
         const char *type = ip_dtype(dtype)->cl;
@@ -276,9 +277,12 @@ static void reset(ip_emit *e)
     ip_free(e->names);
     ip_free(e->trail);
     ip_free(e->uses);
-    ip_emit fresh = {
-        .plan = e->plan, .ir = e->ir, .kernel = e->kernel, .options = e->options, .domain = e->kernel->domain
-    };
+    ip_emit fresh = { .ir = e->ir,
+                      .kernel = e->kernel,
+                      .options = e->options,
+                      .args = e->args,
+                      .helpers = e->helpers,
+                      .domain = e->kernel->domain };
     *e = fresh;
     e->top = ip_ir_alloc(e->ir, 1, sizeof *e->top);
     static _Thread_local ip_stmt spare;
@@ -320,7 +324,7 @@ static void print_part(ip_emit *e, const part *p, ip_str *out)
 /* Slots of all kernels of a program must be the same list, so bodies are built before any text is printed. */
 static void emit_kernel(ip_emit *e, ip_str *out)
 {
-    ip_kernel *k = e->kernel;
+    const ip_kernel *k = e->kernel;
     const ip_stage *root = k->outputs[0];
     part parts[3];
     int n = 0;
@@ -388,9 +392,11 @@ imgpar_status ip_pass_emit(ip_plan *plan, const ip_compile_options *options, ip_
             ip_emit_opaque(plan, k);
             continue;
         }
-        ip_emit e = { .plan = plan, .ir = plan->ir, .kernel = k, .options = options, .domain = k->domain };
+        ip_emit e = { .ir = plan->ir, .kernel = k, .options = options, .helpers = k->helpers, .domain = k->domain };
         ip_str text = IP_STR_INIT;
         emit_kernel(&e, &text);
+        k->args = e.args;
+        k->helpers = e.helpers;
         name_kernel(k, ip_str_text(&text));
         k->source = with_name(k, ip_str_text(&text));
         plan->ir->failed |= text.failed || !k->source;

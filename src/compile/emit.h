@@ -33,10 +33,11 @@ typedef struct ip_gather {
 } ip_gather;
 
 typedef struct ip_emit {
-    ip_plan *plan;
     ip_ir *ir;
-    ip_kernel *kernel;
+    const ip_kernel *kernel;
     const ip_compile_options *options;
+    ip_arguments args; /* of the kernel, and the files of shaders/ that it calls: noted by what is printed */
+    unsigned helpers;
 
     ip_stmt *top;   /* the kernel's body: uniform values are declared here */
     ip_stmt *block; /* where statements go now */
@@ -280,10 +281,8 @@ void ip_emit_scan(ip_emit *e, ip_scan_phase phase);
 void ip_emit_finish(ip_emit *e);
 /* The accumulator of a fold: declared before the rows, fed within a row, stored after. */
 void ip_emit_fold_begin(ip_emit *e, const ip_stage *fold);
-void ip_emit_fold_row(ip_emit *e, const ip_stage *fold, const char *xa, const char *xb, bool flat);
+void ip_emit_fold_row(ip_emit *e, const ip_placed *fold, const char *xa, const char *xb);
 void ip_emit_fold_end(ip_emit *e, const ip_stage *fold);
-/* Lanes that suit the widest type below root, with what has been named at hand. */
-int ip_emit_width(ip_emit *e, const ip_expr *root, imgpar_dtype stored);
 /*
  * Channels. Up to IP_WRITTEN_CHANNELS of them are written out one by one, each a copy of the body with its channel put
  * in (so that alpha, broadcasting and shared work are decided while compiling); more are a loop over c. Between enter

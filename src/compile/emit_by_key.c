@@ -55,39 +55,20 @@ void ip_emit_by_key_begin(ip_emit *e, const ip_stage *s)
     ip_emit_leave(e, mark);
 }
 
-/* Where elements q..end of x are: those of column q first. Whether they are read where they stand. */
-static bool declare_row(ip_emit *e, ip_expr *x, const char *name, int channels)
+/* Where elements q..end are: those of column q first. */
+static void declare_row(ip_emit *e, const ip_folded *of, const char *name, int channels)
 {
     const int others = e->channels;
-    bool stands = false;
-    const char *type = ip_cl_type(x->dtype);
+    const char *type = ip_cl_type(of->body->dtype);
     e->channels = channels;
-    if ((stands = ip_stands_in_row(e, x))) {
+    if (of->stands) {
         ip_emit_let(e, ip_text(e->ir, "__global const %s *", type), name,
-                    ip_text(e->ir, "%s + (long)q * %d", ip_emit_row_pointer(e, x), channels));
+                    ip_text(e->ir, "%s + (long)q * %d", ip_emit_row_pointer(e, of->body), channels));
     } else {
-        const ip_site site = ip_emit_site(e);
         ip_emit_var(e, type, ip_text(e->ir, "%s[%d]", name, PIXELS * channels), NULL);
-        ip_emit_kept_row(e, x, name, ip_is_flat(&site, x));
+        ip_emit_kept_row(e, of, name);
     }
     e->channels = others;
-    return stands;
-}
-
-/* A value before it is widened to what it is joined in. */
-static ip_expr *narrow_value(ip_expr *x)
-{
-    while (x->op == IP_X_CAST && !ip_dtype(x->dtype)->is_float && !ip_dtype(x->arg[0]->dtype)->is_float &&
-           ip_dtype(x->arg[0]->dtype)->size_bytes < ip_dtype(x->dtype)->size_bytes)
-        x = x->arg[0];
-    return x;
-}
-
-/* In the narrowest dtype for it; *is_inside: every key is one. */
-static ip_expr *narrow_key(ip_emit *e, const ip_stage *s, ip_expr *x, bool *is_inside)
-{
-    *is_inside = x->lo >= 0 && x->hi < (double)s->keys->i;
-    return x->lo < 0 ? x : ip_x_cast(e->ir, x->hi < 256 ? IMGPAR_U8 : x->hi < 65536 ? IMGPAR_U16 : IMGPAR_I32, x);
 }
 
 /* A step's keys and values, as they are read. */
@@ -174,21 +155,22 @@ static void join_step(ip_emit *e, const step *s)
         join_values(e, s, "0", "end - q");
 }
 
-void ip_emit_by_key_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb)
+void ip_emit_by_key_row(ip_emit *e, const ip_stage *s, const ip_fold_rows *fold, const char *xa, const char *xb)
 {
     const int block = s->block;
-    ip_expr *parts[2];
-    if (ip_x_list(s->body, parts, 2) < 2) return; /* memory ran out */
-    step now = { .fold = s, .value = narrow_value(parts[0]) };
-    now.key = narrow_key(e, s, parts[1], &now.is_inside);
+    const step now = { .fold = s,
+                       .value = fold->values.body,
+                       .key = fold->beside.body,
+                       .is_inside = fold->is_inside,
+                       .is_in_buffer = fold->values.stands };
     /* PIXELS divide a block, so no step goes from one to the next */
     ip_stmt *steps = ip_emit_for(e, "at", ip_text(e->ir, "%s - %s %% %d", xa, xa, PIXELS), xb);
     steps->d = ip_text(e->ir, "%d", PIXELS);
     ip_mark mark = ip_emit_enter(e, steps);
     ip_emit_let_int(e, "q", ip_text(e->ir, "max(at, %s)", xa));
     ip_emit_let_int(e, "end", ip_text(e->ir, "min(at + %d, %s)", PIXELS, xb));
-    declare_row(e, now.key, "key", 1);
-    if (!is_one_value(&now)) now.is_in_buffer = declare_row(e, now.value, "value", (int)s->over[3]);
+    declare_row(e, &fold->beside, "key", 1);
+    if (!is_one_value(&now)) declare_row(e, &fold->values, "value", (int)s->over[3]);
     declare_tables(e, s, block ? ip_text(e->ir, "q / %d", block) : "item");
     join_step(e, &now);
     ip_emit_leave(e, mark);

@@ -15,17 +15,17 @@
 /* The number of a place; 0 without memory. */
 static int add_check(ip_emit *e, const ip_stage *stage, ip_check_kind kind)
 {
-    ip_kernel *k = e->kernel;
-    for (int i = 0; i < k->n_checks; i++)
-        if (k->checks[i].stage == stage && k->checks[i].kind == kind) return i;
-    ip_check *checks = ip_realloc_array(k->checks, (size_t)k->n_checks + 1, sizeof *checks);
+    ip_arguments *a = &e->args;
+    for (int i = 0; i < a->n_checks; i++)
+        if (a->checks[i].stage == stage && a->checks[i].kind == kind) return i;
+    ip_check *checks = ip_realloc_array(a->checks, (size_t)a->n_checks + 1, sizeof *checks);
     if (!checks) {
         e->ir->failed = true;
         return 0;
     }
-    k->checks = checks;
-    checks[k->n_checks] = (ip_check){ kind, stage };
-    return k->n_checks++;
+    a->checks = checks;
+    checks[a->n_checks] = (ip_check){ kind, stage };
+    return a->n_checks++;
 }
 
 /* "z, y" of what is being computed. */

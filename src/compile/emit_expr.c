@@ -158,7 +158,7 @@ static const char *pattern_of(ip_emit *e, const ip_expr *x)
     const char *own = own_patterns[x->op][x->dtype == IMGPAR_F64], *rounding = roundings[x->op][x->dtype == IMGPAR_F64];
     if (e->options->device.uses_own_functions && rounding) return rounding;
     if (!e->options->device.uses_own_functions || !own) return patterns[x->op];
-    e->kernel->helpers |= 1u << IP_HELPERS_FUNCTIONS;
+    e->helpers |= 1u << IP_HELPERS_FUNCTIONS;
     bool is_root = x->op == IP_X_POW && x->dtype == IMGPAR_F32 && is_fraction(x->arg[1]);
     if (e->far && ip_is_of_angle(e->options, x)) return near_patterns[x->op];
     if (x->dtype == IMGPAR_F32 && negative_patterns[x->op] && x->arg[0]->hi <= 0) return negative_patterns[x->op];

@@ -89,7 +89,7 @@ static const char *pitch(ip_emit *e, const ip_stage *s)
 
 void ip_emit_fold_begin(ip_emit *e, const ip_stage *s)
 {
-    e->kernel->has_scratch = true;
+    e->args.has_scratch = true;
     if (s->kind == IP_STAGE_BY_KEY) {
         ip_emit_by_key_begin(e, s);
         return;
@@ -140,25 +140,17 @@ static void leave_element(ip_emit *e, const ip_channels *channels)
     e->coord[2] = NULL;
 }
 
-/* The bins of a row's block as they are kept between the two loops of Note [Histograms]. */
-static ip_expr *kept_bin(ip_emit *e, const ip_stage *s, bool *is_inside)
+void ip_emit_kept_row(ip_emit *e, const ip_folded *kept, const char *name)
 {
-    const ip_expr *x = s->body;
-    *is_inside = x->lo >= 0 && x->hi < (double)s->dims[2];
-    imgpar_dtype dtype = !*is_inside ? IMGPAR_I32 : x->hi < 256 ? IMGPAR_U8 : x->hi < 65536 ? IMGPAR_U16 : IMGPAR_I32;
-    return ip_x_cast(e->ir, dtype, s->body);
-}
-
-void ip_emit_kept_row(ip_emit *e, ip_expr *bin, const char *name, bool flat)
-{
+    const bool flat = kept->is_flat;
     const char *values[IP_WRITTEN_CHANNELS], *var = flat ? "i" : "x";
     const char *from = flat ? ip_text(e->ir, "q * %d", e->channels) : "q",
                *to = flat ? ip_text(e->ir, "end * %d", e->channels) : "end";
     ip_stmt *loop = ip_emit_for(e, var, from, to);
     loop->parallel = IP_INDEPENDENT;
-    loop->vector_width = ip_emit_width(e, bin, bin->dtype);
+    loop->vector_width = kept->width;
     ip_mark mark = ip_emit_enter(e, loop);
-    ip_channels channels = enter_element(e, bin, flat, var, values);
+    ip_channels channels = enter_element(e, kept->body, flat, var, values);
     for (int c = 0; c < channels.n; c++) {
         const char *at = flat ? ip_text(e->ir, "i - q * %d", e->channels)
                               : ip_text(e->ir, "(x - q) * %d + %s", e->channels, ip_emit_channel_text(e, c));
@@ -198,73 +190,48 @@ static void count_bins(ip_emit *e, const ip_stage *s, bool is_inside)
     ip_emit_leave(e, mark);
 }
 
-/* Whatever the row. (Rows outside of a constant border are not there.) */
-bool ip_stands_in_row(ip_emit *e, const ip_expr *x)
+static void histogram_row(ip_emit *e, const ip_stage *s, const ip_fold_rows *fold, const char *xa, const char *xb)
 {
-    if (x->op != IP_X_LOAD || x->source->dtype != x->dtype || x->source->dims[3] != e->channels ||
-        x->border == IMGPAR_BORDER_CONSTANT || e->options->checks || ip_kernel_texture(e->kernel, x->source))
-        return false;
-    const ip_expr *column = ip_x_offset_from(e->ir, x->arg[2], 2);
-    bool own_channel = e->channels == 1 || (x->arg[3]->op == IP_X_COORD && x->arg[3]->axis == 3);
-    bool same_row = !((x->arg[0]->uses | x->arg[1]->uses) & (IP_USES_X | IP_USES_C));
-    return own_channel && same_row && column && column->op == IP_X_CONST && column->i == 0 &&
-           x->source->dims[2] == e->domain[2];
-}
-
-static bool is_row_of_bytes(ip_emit *e, const ip_expr *x) { return x->dtype == IMGPAR_U8 && ip_stands_in_row(e, x); }
-
-static void histogram_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
-{
-    bool is_inside;
-    ip_expr *bin = kept_bin(e, s, &is_inside);
+    ip_expr *bin = fold->values.body;
     int pixels = e->channels > 0 && e->channels < BINS_KEPT ? BINS_KEPT / e->channels : 1;
     ip_stmt *blocks = ip_emit_for(e, "q", xa, xb);
     blocks->d = ip_text(e->ir, "%d", pixels);
     ip_mark mark = ip_emit_enter(e, blocks);
     ip_emit_let_int(e, "end", ip_text(e->ir, "min(q + %d, %s)", pixels, xb));
     ip_emit_prefetch(e, s->body, "q", "end");
-    if (is_row_of_bytes(e, bin)) {
+    if (fold->values.stands) {
         ip_emit_let(e, "__global const uchar *", "bin",
                     ip_text(e->ir, "%s + (long)q * %d", ip_emit_row_pointer(e, bin), e->channels));
     } else {
         ip_emit_var(e, ip_cl_type(bin->dtype), ip_text(e->ir, "bin[%d]", pixels * e->channels), NULL);
-        ip_emit_kept_row(e, bin, "bin", flat);
+        ip_emit_kept_row(e, &fold->values, "bin");
     }
-    count_bins(e, s, is_inside);
+    count_bins(e, s, fold->is_inside);
     ip_emit_leave(e, mark);
 }
 
-/* The body without a widening to 64 bits, if a row of it fits in 32; else NULL. */
-static ip_expr *small_addend(const ip_kernel *k, const ip_stage *s)
+/* A loop over these columns; its variable. */
+static const char *begin_columns(ip_emit *e, const ip_folded *of, const char *from, const char *to, ip_stmt **loop)
 {
-    const ip_expr *x = s->body;
-    if (k->whole_rows || s->reduce != IP_REDUCE_SUM || ip_dtype_is_float(s->acc_dtype) || x->op != IP_X_CAST ||
-        ip_dtype_is_float(x->arg[0]->dtype))
-        return NULL;
-    double most = fmax(fabs(x->arg[0]->lo), fabs(x->arg[0]->hi));
-    double elements = IP_FOLD_COLUMNS * (s->over[3] > 4 ? (double)s->over[3] : 4);
-    return most * elements < 2147483648.0 ? x->arg[0] : NULL;
+    const char *var = of->is_flat ? "i" : "x";
+    *loop = of->is_flat ? ip_emit_for(e, var, ip_text(e->ir, "%s * %d", from, e->channels),
+                                      ip_text(e->ir, "%s * %d", to, e->channels))
+                        : ip_emit_for(e, var, from, to);
+    (*loop)->parallel = IP_REDUCTION;
+    (*loop)->vector_width = of->width;
+    return var;
 }
 
-typedef struct columns {
-    const char *from, *to;
-    bool flat;
-    int width;
-} columns;
-
-/* Folds these columns into target, in vectors of so many lanes. */
-static void fold_columns(ip_emit *e, const ip_stage *s, ip_expr *body, const columns *c, const char *target)
+/* Folds these columns into target. */
+static void fold_columns(ip_emit *e, const ip_stage *s, const ip_folded *of, const char *from, const char *to,
+                         const char *target)
 {
-    const char *values[IP_WRITTEN_CHANNELS], *var = c->flat ? "i" : "x";
-    const char *from = c->flat ? ip_text(e->ir, "%s * %d", c->from, e->channels) : c->from;
-    const char *to = c->flat ? ip_text(e->ir, "%s * %d", c->to, e->channels) : c->to;
-    ip_stmt *loop = ip_emit_for(e, var, from, to);
-    if (s->reduce != IP_REDUCE_CUSTOM) {
-        loop->parallel = IP_REDUCTION;
-        loop->vector_width = c->width;
-    }
+    const char *values[IP_WRITTEN_CHANNELS];
+    ip_stmt *loop;
+    const char *var = begin_columns(e, of, from, to, &loop);
+    if (s->reduce == IP_REDUCE_CUSTOM) loop->parallel = IP_SERIAL;
     ip_mark mark = ip_emit_enter(e, loop);
-    ip_channels channels = enter_element(e, body, c->flat, var, values);
+    ip_channels channels = enter_element(e, of->body, of->is_flat, var, values);
     for (int k = 0; k < channels.n; k++)
         ip_emit_set(e, target, ip_fold_combined(e, s, target, values[k]));
     leave_element(e, &channels);
@@ -280,14 +247,6 @@ static void fold_columns(ip_emit *e, const ip_stage *s, ip_expr *body, const col
  * block whose least place is not below the least so far is left out unread, whatever the order in which rows and panels
  * are walked.
  */
-static bool is_least_of_few(const ip_stage *s)
-{
-    const ip_expr *x = s->body;
-    const int64_t most = s->acc_dtype == IMGPAR_I32 ? INT32_MAX : INT64_MAX;
-    return s->least_place && x->op == IP_X_SELECT && x->arg[0]->op == IP_X_EQ && x->arg[2]->op == IP_X_CONST &&
-           x->arg[2]->i == most;
-}
-
 /* least = that of the first channel at a column */
 static void declare_least(ip_emit *e, const ip_stage *s, const char *from)
 {
@@ -303,30 +262,23 @@ static void declare_least(ip_emit *e, const ip_stage *s, const char *from)
 static const char *const tests[] = { [1] = "uchar", [2] = "ushort", [4] = "uint", [8] = "ulong" };
 
 /* any |= test */
-static void test_columns(ip_emit *e, ip_expr *test, const columns *c)
+static void test_columns(ip_emit *e, const ip_folded *test, const char *first, const char *end)
 {
-    const imgpar_dtype dtype = test->arg[0]->dtype;
-    const ip_site site = ip_emit_site(e);
-    bool flat = ip_is_flat(&site, test);
-    const char *values[IP_WRITTEN_CHANNELS], *var = flat ? "i" : "x";
-    const char *from = flat ? ip_text(e->ir, "%s * %d", c->from, e->channels) : c->from,
-               *to = flat ? ip_text(e->ir, "%s * %d", c->to, e->channels) : c->to;
-    ip_emit_var(e, tests[ip_dtype(dtype)->size_bytes], "any", "0");
-    ip_stmt *loop = ip_emit_for(e, var, from, to);
-    loop->parallel = IP_REDUCTION;
-    loop->vector_width = ip_emit_width(e, test, dtype);
+    const char *values[IP_WRITTEN_CHANNELS];
+    ip_stmt *loop;
+    ip_emit_var(e, tests[ip_dtype(test->body->arg[0]->dtype)->size_bytes], "any", "0");
+    const char *var = begin_columns(e, test, first, end, &loop);
     ip_mark mark = ip_emit_enter(e, loop);
-    ip_channels channels = enter_element(e, test, flat, var, values);
+    ip_channels channels = enter_element(e, test->body, test->is_flat, var, values);
     for (int k = 0; k < channels.n; k++)
         ip_emit_set(e, "any", ip_text(e->ir, "any | %s", values[k]));
     leave_element(e, &channels);
     ip_emit_leave(e, mark);
 }
 
-static void least_of_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb)
+static void least_of_row(ip_emit *e, const ip_stage *s, const ip_fold_rows *fold, const char *xa, const char *xb)
 {
     const char *total = ip_fold_named(e, "total", s);
-    const columns c = { "q", "end", false, ip_emit_width(e, s->body, s->acc_dtype) };
     ip_stmt *blocks = ip_emit_for(e, "q", xa, xb);
     blocks->d = ip_text(e->ir, "%d", e->channels < BLOCK ? BLOCK / e->channels : 1);
     blocks->parallel = IP_FEW;
@@ -335,24 +287,24 @@ static void least_of_row(ip_emit *e, const ip_stage *s, const char *xa, const ch
     declare_least(e, s, "q");
     ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "least < %s", total)));
     ip_emit_prefetch(e, s->body, "q", "end");
-    test_columns(e, s->body->arg[0], &c);
+    test_columns(e, &fold->beside, "q", "end");
     ip_emit_enter(e, ip_emit_if(e, "any"));
-    fold_columns(e, s, s->body, &c, total);
+    fold_columns(e, s, &fold->values, "q", "end", total);
     ip_emit_leave(e, in_row);
 }
 
-static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
+static void simple_row(ip_emit *e, const ip_stage *s, const ip_fold_rows *fold, const char *xa, const char *xb)
 {
     const char *total = ip_fold_named(e, "total", s), *target = total, *from = xa, *to = xb;
-    ip_expr *body = s->body, *small = small_addend(e->kernel, s);
-    if (small && (flat || e->channels == 1) && is_row_of_bytes(e, small)) {
-        line(e, ip_text(e->ir, "%s += ip_sum_bytes(%s + (long)%s * %d, (%s - %s) * %d, %s)", total,
-                        ip_emit_row_pointer(e, small), xa, e->channels, xb, xa, e->channels,
-                        ip_emit_prefetches(e, small)));
+    const bool is_small = fold->loop == IP_FOLD_SMALL;
+    ip_expr *body = fold->values.body;
+    if (is_small && fold->values.stands) {
+        line(e,
+             ip_text(e->ir, "%s += ip_sum_bytes(%s + (long)%s * %d, (%s - %s) * %d, %s)", total,
+                     ip_emit_row_pointer(e, body), xa, e->channels, xb, xa, e->channels, ip_emit_prefetches(e, body)));
         return;
     }
-    if (small) {
-        body = small;
+    if (is_small) {
         target = "row";
         ip_emit_var(e, body->lo < 0 ? "int" : "uint", "row", "0");
     }
@@ -368,9 +320,9 @@ static void simple_row(ip_emit *e, const ip_stage *s, const char *xa, const char
         from = "q";
         to = "end";
     }
-    fold_columns(e, s, body, &(columns){ from, to, flat, small ? 16 : ip_emit_width(e, body, s->acc_dtype) }, target);
+    fold_columns(e, s, &fold->values, from, to, target);
     ip_emit_leave(e, in_row);
-    if (small) line(e, ip_text(e->ir, "%s += (%s)row", total, ip_cl_type(s->acc_dtype)));
+    if (is_small) line(e, ip_text(e->ir, "%s += (%s)row", total, ip_cl_type(s->acc_dtype)));
 }
 
 /* Floats: Note [Sums of floats]. MIN and MAX use the lanes too, since their order is free. */
@@ -421,18 +373,16 @@ static void lanes_row(ip_emit *e, const ip_stage *s, const char *xa, const char 
     ip_emit_leave(e, in_block);
 }
 
-void ip_emit_fold_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb, bool flat)
+void ip_emit_fold_row(ip_emit *e, const ip_placed *p, const char *xa, const char *xb)
 {
-    if (s->kind == IP_STAGE_HISTOGRAM)
-        histogram_row(e, s, xa, xb, flat);
-    else if (s->kind == IP_STAGE_BY_KEY)
-        ip_emit_by_key_row(e, s, xa, xb);
-    else if (ip_dtype_is_float(s->acc_dtype) && s->reduce != IP_REDUCE_CUSTOM)
-        lanes_row(e, s, xa, xb, flat);
-    else if (is_least_of_few(s) && !flat)
-        least_of_row(e, s, xa, xb);
-    else
-        simple_row(e, s, xa, xb, flat);
+    const ip_stage *s = p->stage;
+    switch (p->fold->loop) {
+    case IP_FOLD_BINS: histogram_row(e, s, p->fold, xa, xb); break;
+    case IP_FOLD_KEYS: ip_emit_by_key_row(e, s, p->fold, xa, xb); break;
+    case IP_FOLD_LANES: lanes_row(e, s, xa, xb, p->fold->values.is_flat); break;
+    case IP_FOLD_FIRST: least_of_row(e, s, p->fold, xa, xb); break;
+    default: simple_row(e, s, p->fold, xa, xb);
+    }
 }
 
 /* All tables of a work-item into its first. */

@@ -26,12 +26,10 @@ void ip_fold_store_result(ip_emit *e, const ip_stage *s, const char *total, cons
 /* Folds by keys (emit_by_key.c): of a strip of rows, before them, a row of it; and from partial results to results, one
  * work-item an element. */
 void ip_emit_by_key_begin(ip_emit *e, const ip_stage *s);
-void ip_emit_by_key_row(ip_emit *e, const ip_stage *s, const char *xa, const char *xb);
+void ip_emit_by_key_row(ip_emit *e, const ip_stage *s, const ip_fold_rows *fold, const char *xa, const char *xb);
 void ip_emit_by_key_results(ip_emit *e, const ip_stage *s);
-/* x is a load of consecutive elements of a row, so it can be read through ip_emit_row_pointer(). */
-bool ip_stands_in_row(ip_emit *e, const ip_expr *x);
-/* Computes x of columns q..end into the array `name`, that of column q first. */
-void ip_emit_kept_row(ip_emit *e, ip_expr *x, const char *name, bool flat);
+/* Computes elements of columns q..end into the array `name`, that of column q first. */
+void ip_emit_kept_row(ip_emit *e, const ip_folded *kept, const char *name);
 
 /* Work-groups. `memory` is their local memory, `lane` a work-item's number in its group. Before the tiles, within each
  * tile before its elements, for one element's values (n of them, one a channel), after them, after the tiles. */

@@ -26,7 +26,7 @@ static void barrier(ip_emit *e) { ip_s_add(e->ir, e->block, IP_S_BARRIER, "LOCAL
 void ip_emit_group_fold_begin(ip_emit *e, const ip_placed *p)
 {
     const ip_stage *s = p->stage;
-    e->kernel->has_scratch = true;
+    e->args.has_scratch = true;
     if (s->kind == IP_STAGE_HISTOGRAM) {
         const char *counts = ip_fold_named(e, "counts", s);
         ip_emit_let(e, "__local uint *", counts, ip_text(e->ir, "(__local uint *)memory + %d", p->offset / 4));

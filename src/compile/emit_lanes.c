@@ -336,11 +336,10 @@ static void lanes_loop(ip_emit *e, ip_expr *x, bool in_pairs, const char *to, co
 }
 
 /* Elements of pixels p .. p + n; part of their body is made[..]. */
-static void finish_block(ip_emit *e, const ip_columns *c, const ip_expr *part, const char *made)
+static void finish_block(ip_emit *e, const ip_columns *c, const ip_expr *part, const char *made, int width)
 {
     ip_mark mark = ip_emit_enter(e, ip_emit_vectors(e, "i", ip_text(e->ir, "p * %d", e->channels),
-                                                    ip_text(e->ir, "(p + n) * %d", e->channels),
-                                                    ip_emit_width(e, c->body, c->stage->dtype)));
+                                                    ip_text(e->ir, "(p + n) * %d", e->channels), width));
     e->flat = "i";
     ip_emit_count_uses(e, (ip_expr *[]){ c->body }, 1);
     ip_emit_name(e, part, ip_text(e->ir, "%s[i - p * %d]", made, e->channels));
@@ -378,7 +377,7 @@ static void lanes_row(ip_emit *e, const ip_columns *c)
     ip_mark mark = enter_blocks(e, c->from, c->to);
     const char *made = block_of(e, ip_cl_type(part->dtype), BLOCK_PIXELS * e->channels);
     lanes_loop(e, part, in_pairs, "p + n", &(destination){ "", made, "p" });
-    finish_block(e, c, part, made);
+    finish_block(e, c, part, made, c->segment->width);
     ip_emit_leave(e, mark);
 }
 
@@ -393,7 +392,7 @@ void ip_emit_lanes_block(ip_emit *e, const ip_columns *c, const ip_places *place
     lanes_loop(e, part, places->in_pairs, "p + n", &(destination){ "", made, "p" });
     e->lanes = NULL;
     ip_emit_leave(e, mark);
-    finish_block(e, c, part, made);
+    finish_block(e, c, part, made, places->width);
 }
 
 /* ---- even steps ------------------------------------------------------------------------------ */
@@ -405,24 +404,16 @@ void ip_emit_lanes_block(ip_emit *e, const ip_columns *c, const ip_places *place
  * step-th pixel is taken. For few columns a pixel it is cheaper than to compute pixel by pixel, four lanes of which are
  * a quarter of a vector. Nothing is read behind the last pixel, so rows need not be kept.
  */
-static ip_expr *without_step(ip_ir *ir, ip_expr *x, void *user)
+static void stepped_row(ip_emit *e, const ip_columns *c)
 {
-    (void)ir;
-    (void)user;
-    return x->op == IP_X_MUL && ip_x_step(x) ? x->arg[0] : x;
-}
-
-static void stepped_row(ip_emit *e, const ip_columns *c, int64_t step)
-{
-    int by = (int)step * e->channels;
+    int by = c->segment->times * e->channels;
     imgpar_dtype dtype = c->stage->dtype;
-    ip_expr *body = ip_x_map(e->ir, c->body, without_step, NULL);
+    ip_expr *body = c->segment->part;
     ip_emit_row_pointers(e, body);
     ip_mark in_block = enter_blocks(e, c->from, c->to);
     const char *every = block_of(e, ip_dtype(dtype)->cl, BLOCK_PIXELS * by);
     const char *end = ip_text(e->ir, "(p + n) * %d - %d", by, by - e->channels);
-    ip_mark in_flat =
-        ip_emit_enter(e, ip_emit_vectors(e, "i", ip_text(e->ir, "p * %d", by), end, ip_emit_width(e, body, dtype)));
+    ip_mark in_flat = ip_emit_enter(e, ip_emit_vectors(e, "i", ip_text(e->ir, "p * %d", by), end, c->segment->width));
     e->flat = "i";
     ip_emit_count_uses(e, &body, 1);
     ip_emit_set(e, ip_text(e->ir, "%s[i - p * %d]", every, by), ip_emit_value(e, body));
@@ -439,7 +430,7 @@ static void stepped_row(ip_emit *e, const ip_columns *c, int64_t step)
 void ip_emit_lanes_row(ip_emit *e, const ip_columns *c)
 {
     if (c->segment->times)
-        stepped_row(e, c, c->segment->times);
+        stepped_row(e, c);
     else
         lanes_row(e, c);
 }

@@ -83,9 +83,10 @@ const char *ip_emit_result(ip_emit *e, ip_expr *result)
 
 static int width_of(ip_emit *e, const parts *p, ip_expr *const *values, int n)
 {
-    int width = ip_emit_width(e, p->next[p->n], p->starts[0]->dtype);
+    const ip_site site = ip_emit_site(e);
+    int width = ip_width_of(&site, p->next[p->n], p->starts[0]->dtype);
     for (int k = 0; k < n; k++)
-        width = ip_min_int(width, ip_emit_width(e, values[k], p->starts[k]->dtype));
+        width = ip_min_int(width, ip_width_of(&site, values[k], p->starts[k]->dtype));
     return width;
 }
 

@@ -213,7 +213,7 @@ static const char *table_element(ip_emit *e, const ip_expr *load)
 {
     const char *start = ip_emit_slot_of(e, IP_SLOT_TABLE, load->source);
     const char *index = ip_emit_value(e, load->arg[2]);
-    e->kernel->looks_up |= (load->arg[2]->uses & IP_USES_COORDS) != 0;
+    e->args.looks_up |= (load->arg[2]->uses & IP_USES_COORDS) != 0;
     if (load->source->dtype == IMGPAR_F64)
         return ip_text(e->ir, "as_double((int2)(P[%s + 2 * (%s)], P[%s + 2 * (%s) + 1]))", start, index, start, index);
     return ip_text(e->ir, load->source->dtype == IMGPAR_F32 ? "as_float(P[%s + %s])" : "P[%s + %s]", start, index);

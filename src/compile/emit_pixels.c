@@ -5,7 +5,7 @@
 
 void ip_emit_pixels(ip_emit *e)
 {
-    ip_kernel *k = e->kernel;
+    const ip_kernel *k = e->kernel;
     const ip_stage *s = k->outputs[0];
     static const char *const names[3] = { "z", "y", "x" };
     e->channels = (int)s->dims[3];

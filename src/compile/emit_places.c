@@ -144,12 +144,12 @@ static const char *array_of(ip_emit *e, const ip_expr *x)
 }
 
 /* Computes what pixels p to p + n share; the variable that tells whether they read beyond the edges. */
-static const char *compute_shared(ip_emit *e, ip_expr *inner, const ip_named *named, bool are_words)
+static const char *compute_shared(ip_emit *e, const ip_places *places, const ip_named *named)
 {
     tests t = { .e = e, .fits = true };
-    ip_x_descend(e->ir, inner, note_indices, &t);
+    ip_x_descend(e->ir, places->inner, note_indices, &t);
     begin_tests(&t);
-    ip_mark mark = ip_emit_enter(e, ip_emit_vectors(e, "x", "p", "p + n", ip_emit_width(e, named->of[0], IMGPAR_F32)));
+    ip_mark mark = ip_emit_enter(e, ip_emit_vectors(e, "x", "p", "p + n", places->shared_width));
     e->coord[2] = "x";
     ip_emit_count_uses(e, named->of, named->n);
     for (int k = 0; k < named->n; k++)
@@ -157,7 +157,7 @@ static const char *compute_shared(ip_emit *e, ip_expr *inner, const ip_named *na
     test_indices(&t);
     e->coord[2] = NULL;
     ip_emit_leave(e, mark);
-    return end_tests(&t, are_words);
+    return end_tests(&t, places->are_words);
 }
 
 /* Pixels p to p + n as they come; what is named has been computed. is_inside: so are all words that they read. */
@@ -202,7 +202,7 @@ void ip_emit_places_row(ip_emit *e, const ip_columns *c)
     for (int k = 0; k < places->n_shared; k++)
         arrays[k] = array_of(e, places->shared[k]);
     const ip_named named = { places->shared, arrays, places->n_shared };
-    const char *outside = compute_shared(e, places->inner, &named, places->are_words);
+    const char *outside = compute_shared(e, places, &named);
     prefetch_places(e, places, &named, outside);
     make_block(e, c, places->inner, &named, places->are_words, outside);
     ip_emit_leave(e, mark);

@@ -50,24 +50,6 @@ const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k)
     return e->channels > IP_WRITTEN_CHANNELS ? ip_text(e->ir, "%s + c", first) : ip_text_plus(e->ir, first, k);
 }
 
-static void find_widest(const ip_emit *e, const ip_expr *x, unsigned char *seen, int *widest)
-{
-    if (seen[x->id] || ip_emit_name_of(e, x)) return;
-    seen[x->id] = 1;
-    *widest = ip_max_int(*widest, ip_lane_bytes(x));
-    for (int k = x->op == IP_X_LOAD ? 4 : 0; k < x->n_args; k++)
-        find_widest(e, x->arg[k], seen, widest);
-}
-
-int ip_emit_width(ip_emit *e, const ip_expr *root, imgpar_dtype stored)
-{
-    const int bytes = e->options->tuning.vector_bytes;
-    int widest = (int)ip_dtype(stored)->size_bytes;
-    unsigned char *seen = ip_ir_alloc(e->ir, e->ir->n_exprs + 1, 1);
-    if (seen) find_widest(e, root, seen, &widest);
-    return widest < bytes ? bytes / widest : 1;
-}
-
 /* ---- one row of a stage --------------------------------------------------------------- */
 
 /*

@@ -62,7 +62,7 @@ static void declare_line_buffers(ip_emit *e)
     for (int k = 0; k < e->kernel->n_placed; k++) {
         const ip_placed *p = &e->kernel->placed[k];
         if (p->place != IP_PLACE_LINE_BUFFER) continue;
-        e->kernel->has_scratch = true;
+        e->args.has_scratch = true;
         const char *type = ip_text(e->ir, "__global %s *", ip_dtype(p->stage->dtype)->cl);
         const char *base = ip_text(e->ir, "(%s)(mine + (long)%s * 64)", type,
                                    ip_emit_slot_of(e, IP_SLOT_LINE_BUFFER_OFFSET, p->stage));
@@ -95,7 +95,7 @@ static void declare_sums(ip_emit *e)
     for (int k = 0; k < e->kernel->n_placed; k++) {
         const ip_placed *p = &e->kernel->placed[k];
         for (int i = 0; i < p->n_running && !ip_placed_is_sums(p); i++) {
-            e->kernel->has_scratch = true;
+            e->args.has_scratch = true;
             const char *type = ip_text(e->ir, "__global %s *", ip_cl_type(p->running[i]->dtype));
             ip_emit_let_at_top(e, type, ip_emit_sums(e, p, i),
                                ip_text(e->ir, "(%s)(mine + (long)%s * 64) - %s * %d", type,
@@ -219,9 +219,8 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
     if (p->at_once) {
         ip_emit_transposed_rows(e, p, xa, xb, r, low);
     } else if (p->place == IP_PLACE_TOTAL) {
-        const ip_site site = ip_emit_site(e);
         ip_emit_row_pointers(e, s->body);
-        ip_emit_fold_row(e, s, xa, xb, ip_is_flat(&site, s->body));
+        ip_emit_fold_row(e, p, xa, xb);
     } else {
         const char *type = ip_text(e->ir, "__global %s *", ip_dtype(s->dtype)->cl);
         const char *row = is_direct ? ip_emit_buffer_row(e, s, "z", r)
@@ -311,8 +310,9 @@ static void make_rows_together(ip_emit *e, const ip_placed *p, const char *row)
     ip_emit_enter_block(e, p, &from, &to);
     for (int k = 1; k < n && p->block_columns > 0; k++)
         ip_emit_prefetch(e, bodies[k], from, to);
-    ip_stmt *loop = ip_emit_vectors(e, "i", ip_text(e->ir, "%s * %d", from, e->channels),
-                                    ip_text(e->ir, "%s * %d", to, e->channels), ip_emit_width(e, s->body, s->dtype));
+    ip_stmt *loop =
+        ip_emit_vectors(e, "i", ip_text(e->ir, "%s * %d", from, e->channels),
+                        ip_text(e->ir, "%s * %d", to, e->channels), p->row_of[IP_MASK_MIXED]->elements.width);
     ip_emit_enter(e, loop);
     e->flat = "i";
     ip_emit_count_uses(e, bodies, n);
@@ -436,7 +436,7 @@ static void enter_panels(ip_emit *e)
 
 void ip_emit_rows(ip_emit *e)
 {
-    ip_kernel *k = e->kernel;
+    const ip_kernel *k = e->kernel;
     int warm_up = ip_kernel_halo(k);
     declare_planes(e);
     declare_span(e, 1, "ya", "yb", IP_SLOT_STRIP_ROWS, IP_Y0);

@@ -57,12 +57,12 @@ static void leave_line(ip_emit *e, ip_mark mark)
 }
 
 /* In a strip's first row: what the sums would be in the row above it. */
-static void start_columns(ip_emit *e, const ip_expr *w, const char *sums, const line *l, const char *row,
-                          const char *first)
+static void start_columns(ip_emit *e, const ip_columns *c, int k, const line *l)
 {
-    const char *at = ip_text(e->ir, "%s[%s]", sums, l->var), *type = ip_cl_type(w->dtype);
-    int width = ip_emit_width(e, w->arg[0], w->dtype);
-    ip_mark in_first = ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "%s == %s", row, first)));
+    const ip_expr *w = c->placed->running[k];
+    const int width = c->segment->sums_width[k];
+    const char *at = ip_text(e->ir, "%s[%s]", ip_emit_sums(e, c->placed, k), l->var), *type = ip_cl_type(w->dtype);
+    ip_mark in_first = ip_emit_enter(e, ip_emit_if(e, ip_text(e->ir, "%s == %s", c->row, c->first_row)));
     ip_mark zeroing = enter_line(e, l, width);
     ip_emit_set(e, at, "0");
     leave_line(e, zeroing);
@@ -134,7 +134,7 @@ void ip_emit_running_row(ip_emit *e, const ip_columns *c)
             ip_emit_leave(e, block);
             continue;
         }
-        start_columns(e, w, sums, &l, c->row, c->first_row);
+        start_columns(e, c, k, &l);
         enters[k] = at_tap(e, w, taps(w) - 1);
         leaves[k] = at_tap(e, w, -1);
         ip_emit_row_pointers(e, enters[k]);
@@ -146,7 +146,7 @@ void ip_emit_running_row(ip_emit *e, const ip_columns *c)
             l = line_of(e, xa, xb, flat);
             break;
         }
-    ip_mark mark = enter_line(e, &l, ip_emit_width(e, c->body, c->stage->dtype));
+    ip_mark mark = enter_line(e, &l, c->segment->width);
     ip_emit_count_uses(e, (ip_expr *const[]){ c->body }, 1);
     for (int k = 0; k < p->n_running; k++) {
         const ip_expr *w = p->running[k];

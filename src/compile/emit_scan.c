@@ -154,7 +154,7 @@ static int bytes_before(const ip_scan *w, int k)
 void ip_scan_states(ip_scan *w, const char *name, const ip_scan_cells *cells)
 {
     ip_emit *e = w->e;
-    e->kernel->has_scratch = true;
+    e->args.has_scratch = true;
     const char *blocks = w->in_blocks ? ip_text(e->ir, " * (%s + 1)", ip_scan_slot_name(w, IP_SCAN_BLOCKS)) : "",
                *cell = w->in_blocks ? ip_text(e->ir, "((long)%s%s + %s)", cells->group, blocks, cells->block)
                                     : ip_text(e->ir, "(long)%s", cells->group);
@@ -203,7 +203,7 @@ void ip_scan_declare_line(ip_scan *w)
 {
     ip_emit *e = w->e;
     if (!ip_scan_streams(w)) return;
-    e->kernel->has_scratch = e->kernel->has_line = true;
+    e->args.has_scratch = e->args.has_line = true;
     const char *first[3], *item[3];
     for (int k = 0; k < 3; k++) {
         first[k] = ip_scan_slot_name(w, (ip_scan_slot)(IP_SCAN_FIRST_X + k));
@@ -241,17 +241,6 @@ void ip_scan_carry(ip_scan *w, const char *first, const char *index, const char 
 
 /* ---- lines along z and y -------------------------------------------------------------------------- */
 
-bool ip_scan_may_be_flat(ip_scan *w)
-{
-    const ip_site site = ip_emit_site(w->e);
-    bool may = ip_may_be_flat(&site, w->s->finish);
-    for (int k = 0; may && k < w->n; k++) {
-        const ip_state state = ip_stage_state(w->s, k);
-        may = ip_may_be_flat(&site, state.body) && ip_may_be_flat(&site, state.init);
-    }
-    return may;
-}
-
 static void row_element(ip_scan *w, int c, const char *index, bool is_init)
 {
     ip_emit *e = w->e;
@@ -270,27 +259,16 @@ static void row_element(ip_scan *w, int c, const char *index, bool is_init)
     if (w->phase == IP_SCAN_RESULT) ip_scan_store(w, c, &next, &before, "out", index);
 }
 
-/* Lanes of vectors of steps, as the states ask for them. */
-int ip_scan_width(const ip_scan *w)
-{
-    int width = ip_emit_width(w->e, w->s->body, w->s->dtype);
-    for (int k = 1; k < w->n; k++) {
-        const int other = ip_emit_width(w->e, ip_stage_state(w->s, k).body, w->s->dtype);
-        if (other < width) width = other;
-    }
-    return width;
-}
-
 /* init, or a step, for the elements xa..xb of the row at hand. */
 static void row_elements(ip_scan *w, bool is_init)
 {
     ip_emit *e = w->e;
-    bool flat = e->channels > 1 && ip_scan_may_be_flat(w);
+    bool flat = e->kernel->walk.is_flat;
     ip_stmt *loop =
         flat ? ip_emit_for(e, "i", ip_text(e->ir, "xa * %d", e->channels), ip_text(e->ir, "xb * %d", e->channels))
              : ip_emit_for(e, "x", "xa", "xb");
     loop->parallel = IP_INDEPENDENT;
-    loop->vector_width = ip_scan_width(w);
+    loop->vector_width = e->kernel->walk.width;
     ip_mark mark = ip_emit_enter(e, loop);
     e->flat = flat ? "i" : NULL;
     e->coord[2] = flat ? NULL : "x";
@@ -417,11 +395,8 @@ void ip_emit_scan(ip_emit *e, ip_scan_phase phase)
     ip_scan w = { .e = e, .s = s, .phase = phase, .n = ip_stage_states(s), .in_blocks = ip_stage_blocks(s) > 1 };
     ip_expr *exprs[IP_STAGE_PARTS];
     e->channels = (int)s->dims[3];
-    e->kernel->state_bytes = 0;
-    for (int k = 0; k < w.n; k++) {
+    for (int k = 0; k < w.n; k++)
         w.type[k] = ip_cl_type(ip_stage_state(s, k).body->dtype);
-        e->kernel->state_bytes += state_size(&w, k);
-    }
     const int n_exprs = ip_stage_exprs(s, exprs);
     for (int k = 0; k < n_exprs; k++)
         ip_emit_uniforms(e, exprs[k]);

@@ -40,9 +40,6 @@ void ip_scan_set(ip_scan *w, const ip_names *variables, const ip_names *values);
 /* Declares variables or, with IP_S_LET, constants of those values; values NULL: without. */
 void ip_scan_declare(ip_scan *w, ip_stmt_kind kind, const ip_names *names, const ip_names *values);
 
-/* Lanes of vectors of steps. */
-int ip_scan_width(const ip_scan *w);
-
 /* Names of arguments. */
 const char *ip_scan_slot_name(ip_scan *w, ip_scan_slot slot);
 const char *ip_scan_bound(ip_scan *w, ip_bound bound);
@@ -64,8 +61,6 @@ void ip_scan_row_pointers(ip_scan *w, bool is_init);
 const char *ip_scan_out(ip_scan *w, const char *name, const char *z, const char *y);
 /* Whether results may stream (emit_stream.c), and then the memory they are made in, as `line`. */
 bool ip_scan_streams(const ip_scan *w);
-/* Whether elements may be told by one index for column and channel. */
-bool ip_scan_may_be_flat(ip_scan *w);
 void ip_scan_declare_line(ip_scan *w);
 /* Totals to carries, for the states at `index` of the blocks of this launch, and the carry behind them to where there
  * is one for that; first, first_1, ... point to the first block's states. */

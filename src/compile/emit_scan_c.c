@@ -73,7 +73,7 @@ void ip_emit_scan_c(ip_scan *w)
     ip_stmt *loop = ip_emit_for(e, "x", ip_scan_bound(w, IP_X0), ip_scan_bound(w, IP_X1));
     if (is_written) {
         loop->parallel = IP_INDEPENDENT;
-        loop->vector_width = ip_scan_width(w);
+        loop->vector_width = e->kernel->walk.width;
     }
     ip_mark in_columns = ip_emit_enter(e, loop);
     e->coord[2] = "x";

@@ -3,7 +3,7 @@
  * Recurrences along x.
  *
  * Note [Lanes]
- * A step waits for the one before it, some 4 cycles for an addition of floats. So a work-item walks LANES lines at
+ * A step waits for the one before it, some 4 cycles for an addition of floats. So a work-item walks several lines at
  * once, one step of each in turn: neighbouring rows, or where lines are walked in blocks neighbouring blocks of a row.
  * What is left over, of lanes of different lengths, of steps at once and where there are fewer lanes, is walked one
  * lane after the other. Several channels are lanes already; bodies that compute much have enough to do.
@@ -11,8 +11,6 @@
 #include "compile/emit_scan.h"
 
 #include <string.h>
-
-enum { LANES = 8, MANY_OPERATIONS = 24, STEPS = 4, FEW_OPERATIONS = 8 };
 
 typedef struct x_walk {
     ip_scan *w;
@@ -25,15 +23,8 @@ typedef struct x_walk {
         struct ip_row *rows;
         int n_rows;
         const char *y, *x, *out;
-    } lane[LANES];
+    } lane[IP_SCAN_LANES];
 } x_walk;
-
-static int lanes_of(ip_scan *w)
-{
-    int size = ip_stage_size(w->e->ir, w->s) + ip_x_size(w->e->ir, w->s->finish);
-    if (w->e->channels > 2 || size > MANY_OPERATIONS) return 1;
-    return LANES / w->e->channels;
-}
 
 /* Row and first position of lane k, given as text. */
 static const char *lane_row(x_walk *t, const char *k)
@@ -110,7 +101,7 @@ static void step_in_scratch(x_walk *t, const char *out, bool is_init)
     ip_emit *e = w->e;
     ip_stmt *loop = ip_emit_for(e, "c", "0", ip_text(e->ir, "%d", e->channels));
     loop->parallel = IP_INDEPENDENT;
-    loop->vector_width = ip_scan_width(w);
+    loop->vector_width = e->kernel->walk.width;
     ip_mark mark = ip_emit_enter(e, loop);
     e->coord[3] = "c";
     const ip_names state = ip_scan_elements(w, "state", "c"), before = ip_scan_named(w, "before");
@@ -253,7 +244,7 @@ static void step_lane(x_walk *t, int k, const char *flat)
 
 /*
  * Note [Steps at once]
- * Of short bodies STEPS steps of each lane are written out, and what they read is read as one vector. Compilers that
+ * Of short bodies several steps of each lane are written out, and what they read is read as one vector. Compilers that
  * see single elements of eight lanes gather them, which takes longer than the steps.
  */
 static void read_steps(x_walk *t, int k)
@@ -262,8 +253,8 @@ static void read_steps(x_walk *t, int k)
     for (int r = 0; r < t->lane[k].n_rows; r++) {
         struct ip_row *row = &e->rows[e->n_rows - t->lane[k].n_rows + r];
         const char *read = ip_text(e->ir, "read_%s", row->pointer);
-        ip_emit_var(e, ip_dtype(row->stage->dtype)->cl, ip_text(e->ir, "%s[%d]", read, STEPS), NULL);
-        ip_emit_do(e, ip_text(e->ir, "vstore%d(vload%d(0, %s + i), 0, %s)", STEPS, STEPS, row->pointer, read));
+        ip_emit_var(e, ip_dtype(row->stage->dtype)->cl, ip_text(e->ir, "%s[%d]", read, t->steps), NULL);
+        ip_emit_do(e, ip_text(e->ir, "vstore%d(vload%d(0, %s + i), 0, %s)", t->steps, t->steps, row->pointer, read));
         row->pointer = read;
     }
 }
@@ -401,44 +392,6 @@ static void for_each_lane(x_walk *t, void (*fn)(x_walk *t))
     ip_emit_leave(e, mark);
 }
 
-typedef struct reading {
-    ip_ir *ir;
-    bool fits;
-} reading;
-
-static bool note_load(ip_expr *x, void *user)
-{
-    bool *any = user;
-    *any = *any || x->op == IP_X_LOAD;
-    return !*any;
-}
-
-/* Loads of a vector's elements: those of the lane itself, with nothing else read on the way. */
-static bool check_load(ip_expr *x, void *user)
-{
-    reading *r = user;
-    if (x->op != IP_X_LOAD) return r->fits;
-    bool reads_more = false;
-    for (int k = 0; k < x->n_args; k++)
-        ip_x_descend(r->ir, x->arg[k], note_load, &reads_more);
-    r->fits = r->fits && !reads_more && x->source->kind != IP_STAGE_TABLE && x->source->dtype != IMGPAR_F16 &&
-              ip_x_is_coord(x->arg[2], 2);
-    return false;
-}
-
-/* Whether STEPS steps at once can be taken, and pay. */
-static bool takes_steps_at_once(const x_walk *t)
-{
-    ip_scan *w = t->w;
-    ip_ir *ir = w->e->ir;
-    reading r = { ir, t->is_flat && !w->e->options->checks &&
-                          ip_stage_size(ir, w->s) + ip_x_size(ir, w->s->finish) <= FEW_OPERATIONS };
-    for (int k = 0; k < w->n; k++)
-        ip_x_descend(ir, ip_stage_state(w->s, k).body, check_load, &r);
-    ip_x_descend(ir, w->s->finish, check_load, &r);
-    return r.fits;
-}
-
 /* ---- the kernels ---------------------------------------------------------------------------------------- */
 
 /* The lanes that start at row yg and, in blocks, at `block`. */
@@ -470,12 +423,14 @@ static void carry_row(x_walk *t)
 void ip_emit_scan_x(ip_scan *w)
 {
     ip_emit *e = w->e;
-    x_walk t = { .w = w, .lanes = lanes_of(w), .in_scratch = e->channels > IP_WRITTEN_CHANNELS };
-    t.is_flat = t.lanes > 1 && e->channels == 1 && !w->s->backward && ip_scan_may_be_flat(w);
-    t.steps = takes_steps_at_once(&t) ? STEPS : 1;
+    const ip_recurrence *walk = &e->kernel->walk;
+    x_walk t = { .w = w,
+                 .lanes = walk->lanes,
+                 .steps = walk->steps,
+                 .is_flat = walk->is_flat,
+                 .in_scratch = e->channels > IP_WRITTEN_CHANNELS };
     bool carries = w->phase == IP_SCAN_CARRY;
-    e->kernel->lanes = t.lanes;
-    e->kernel->has_scratch |= t.in_scratch || w->in_blocks;
+    e->args.has_scratch |= t.in_scratch || w->in_blocks;
     if (lanes_stream(&t)) ip_scan_declare_line(w);
     ip_scan_item(w, 1, "item_y");
     ip_scan_item(w, 2, "item_z");

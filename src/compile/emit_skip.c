@@ -23,7 +23,7 @@ static const char *look_through(ip_emit *e, const ip_columns *c, const ip_skip *
     ip_emit_var(e, "uchar", any, "0");
     ip_stmt *loop = ip_emit_for(e, is_flat ? "i" : "x", from, to);
     loop->parallel = IP_REDUCTION;
-    loop->vector_width = ip_emit_width(e, skip->condition, IMGPAR_U8);
+    loop->vector_width = skip->width;
     loop->is_whole = true;
     ip_mark mark = ip_emit_enter(e, loop);
     *(is_flat ? &e->flat : &e->coord[2]) = is_flat ? "i" : "x";

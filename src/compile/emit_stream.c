@@ -141,7 +141,7 @@ void ip_emit_declare_lines(ip_emit *e)
     for (int k = 0; k < e->kernel->n_placed; k++) {
         const ip_placed *p = &e->kernel->placed[k];
         if (!p->is_streamed) continue;
-        e->kernel->has_scratch = true;
+        e->args.has_scratch = true;
         ip_emit_let_at_top(
             e, "__global uchar *", line_of(e, p->stage),
             ip_text(e->ir, "mine + (long)%s * 64", ip_emit_slot_of(e, IP_SLOT_LINE_BUFFER_OFFSET, p->stage)));
@@ -274,7 +274,7 @@ void ip_emit_stream_end(ip_emit *e)
     bool any = false;
     for (int k = 0; k < e->kernel->n_placed; k++)
         any |= e->kernel->placed[k].is_streamed;
-    if (any || e->kernel->has_line)
+    if (any || e->args.has_line)
         ip_s_add(e->ir, ip_s_add(e->ir, e->top, IP_S_IF, ip_emit_streams(e), NULL, NULL), IP_S_STORE, "ip_stream_end()",
                  NULL, NULL);
 }

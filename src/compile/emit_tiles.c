@@ -429,7 +429,7 @@ static void enter_tile(ip_emit *e)
 
 void ip_emit_tiles(ip_emit *e)
 {
-    ip_kernel *k = e->kernel;
+    const ip_kernel *k = e->kernel;
     bool has_tiles = false;
     declare_group(e);
     for (int i = 0; i < k->n_placed; i++) {

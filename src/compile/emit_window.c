@@ -183,12 +183,31 @@ static bool declare_shared(ip_expr *x, void *user)
     return false;
 }
 
+/* Lanes that suit the widest type below root, with what has been named at hand. */
+static void find_widest(const ip_emit *e, const ip_expr *x, unsigned char *seen, int *widest)
+{
+    if (seen[x->id] || ip_emit_name_of(e, x)) return;
+    seen[x->id] = 1;
+    *widest = ip_max_int(*widest, ip_lane_bytes(x));
+    for (int k = x->op == IP_X_LOAD ? 4 : 0; k < x->n_args; k++)
+        find_widest(e, x->arg[k], seen, widest);
+}
+
+static int lanes_for(ip_emit *e, const ip_expr *root, imgpar_dtype stored)
+{
+    const int bytes = e->options->tuning.vector_bytes;
+    int widest = (int)ip_dtype(stored)->size_bytes;
+    unsigned char *seen = ip_ir_alloc(e->ir, e->ir->n_exprs + 1, 1);
+    if (seen) find_widest(e, root, seen, &widest);
+    return widest < bytes ? bytes / widest : 1;
+}
+
 static int width_of(ip_emit *e, const windows *g)
 {
     ip_expr *operand[MOST_OPERANDS];
-    int width = ip_emit_width(e, g->of[0]->arg[0], g->of[0]->dtype);
+    int width = lanes_for(e, g->of[0]->arg[0], g->of[0]->dtype);
     for (int k = operands(g, operand) - 1; k > 0; k--)
-        width = ip_min_int(width, ip_emit_width(e, operand[k], operand[k]->dtype));
+        width = ip_min_int(width, lanes_for(e, operand[k], operand[k]->dtype));
     return width;
 }
 
@@ -366,7 +385,7 @@ static windows take_apart(ip_blockwise *b, const windows *g, bool by_tap)
                     NULL);
         ip_emit_row_pointers(e, first[k]);
     }
-    ip_mark in_lanes = ip_emit_enter_lanes(&wide, ip_emit_width(e, first[0], first[0]->dtype));
+    ip_mark in_lanes = ip_emit_enter_lanes(&wide, lanes_for(e, first[0], first[0]->dtype));
     for (int k = 0; k < found.n; k++)
         ip_emit_set(e, ip_text(e->ir, "%s[t]", found.acc[k]), ip_emit_value(e, first[k]));
     ip_emit_leave_lanes(&wide, in_lanes);
@@ -553,7 +572,7 @@ static void compute_block(ip_emit *e, const ip_columns *columns, bool flat, cons
     ip_blockwise b = { .e = e, .flat = flat, .start = "i0", .n = n, .size = block_of(e, columns) };
     ip_emit_count_uses(e, bodies, n_bodies);
     ip_emit_block_windows(&b, bodies, n_bodies);
-    ip_mark in_lanes = ip_emit_enter_lanes(&b, ip_emit_width(e, body, columns->stage->dtype));
+    ip_mark in_lanes = ip_emit_enter_lanes(&b, columns->segment->width);
     ip_emit_count_uses(e, bodies, n_bodies);
     for (int c = 0; c < n_bodies; c++)
         values[c] = ip_emit_value(e, bodies[c]);

@@ -175,6 +175,14 @@ int64_t ip_even_step(const ip_site *site, ip_expr *body)
     return c.fits && c.step >= IP_LEAST_STEP && c.step <= IP_MOST_STEP ? c.step : 0;
 }
 
+/* The element of the pixel, where every so many-th is taken. */
+static ip_expr *without_step(ip_ir *ir, ip_expr *x, void *user)
+{
+    (void)ir;
+    (void)user;
+    return x->op == IP_X_MUL && ip_x_step(x) ? x->arg[0] : x;
+}
+
 static lane_check check_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored)
 {
     bool may = site->options->device.has_loop_hints && site->channels >= LEAST_CHANNELS && site->channels <= IP_LANES &&
@@ -200,7 +208,9 @@ bool ip_fits_lanes(const ip_site *site, const ip_placed *p, ip_segment *segment)
         segment->calls |= 1u << IP_IDIOM_TAKE;
     if (!c.fits || !(c.is_kept || step)) return false;
     segment->times = (int)step;
-    segment->part = ip_lanes_part(site, segment->within);
-    segment->in_pairs = ip_fits_pairs(site, segment->part);
+    segment->part =
+        step ? ip_x_map(site->ir, segment->within, without_step, NULL) : ip_lanes_part(site, segment->within);
+    segment->in_pairs = !step && ip_fits_pairs(site, segment->part);
+    segment->width = ip_width_of(site, step ? segment->part : segment->within, p->stage->dtype);
     return true;
 }

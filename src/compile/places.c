@@ -161,6 +161,8 @@ bool ip_fits_places(const ip_site *site, const ip_placed *p, ip_segment *segment
     *places = (ip_places){ .inner = inner, .n_shared = s.n, .are_words = s.are_words };
     memcpy(places->shared, s.of, sizeof places->shared);
     if (!s.are_words) places->part = ip_lanes_part(site, inner);
+    places->shared_width = ip_width_of(site, s.of[0], IMGPAR_F32);
+    places->width = ip_width_of(site, inner, p->stage->dtype);
     places->in_pairs = places->part && ip_fits_pairs(site, places->part);
     if (site->options->device.has_clang_builtins) find_fetched(site->ir, places);
     if (places->n_prefetched > 0) segment->calls |= 1u << IP_IDIOM_PREFETCH_PLACES;

@@ -73,7 +73,8 @@ typedef struct ip_skip {
     ip_expr *condition;
     ip_expr *left; /* an element where the condition holds, or does not, throughout its block */
     bool holds;
-    ip_elements elements; /* how a loop makes that */
+    int width;            /* lanes of the loop that looks */
+    ip_elements elements; /* how a loop makes what is left */
 } ip_skip;
 
 /* Columns of a row: two parts of them, or all made alike. */
@@ -89,13 +90,42 @@ typedef struct ip_segment {
     int times;      /* picks: every so many-th pixel; repeats: so many times each; lanes: the step, 0: there is none */
     const ip_expr *copies[IP_FEW_TIMES]; /* repeats: the pixels that these are; one and the same, or of several rows */
     bool are_words;                      /* picks, repeats: pixels are moved as parts of words */
-    ip_expr *part; /* lanes: what of it is computed as lanes, where there is no step; lookups: the index */
+    /* lanes: what of it is computed as lanes, where there is a step the element of its pixel; lookups: the index */
+    ip_expr *part;
     /* pixels, flat: how it is made; skips: in blocks that are not skipped; places: at the edges; lookups: the index */
     ip_elements elements;
+    /* lanes of vectors: running: of the row's loop; lanes: of the flat loop; windows: of the loop that stores */
+    int width;
+    int sums_width[IP_MAX_RUNNING]; /* running: the same of loops that start sums */
     bool in_pairs;                  /* lanes: pixels of it may be made in pairs */
     ip_skip skip;                   /* skips: in which blocks there is little to compute */
     const struct ip_places *places; /* places: segments.h */
 } ip_segment;
+
+/* Elements of a fold's row, which are folded as they come or, blocks of them, by another loop behind. */
+typedef struct ip_folded {
+    ip_expr *body;
+    bool stands; /* they lie side by side in a row of what is read, and are read there */
+    bool is_flat;
+    int width; /* lanes of the loop that makes them */
+} ip_folded;
+
+/* What folds a row: emit_fold.c, emit_by_key.c. */
+typedef enum ip_fold_loop {
+    IP_FOLD_ELEMENTS,
+    IP_FOLD_SMALL, /* the row's sum in 32 bits */
+    IP_FOLD_LANES,
+    IP_FOLD_FIRST, /* emit_fold.c, Note [First of few] */
+    IP_FOLD_BINS,
+    IP_FOLD_KEYS,
+    IP_N_FOLD_LOOPS
+} ip_fold_loop;
+typedef struct ip_fold_rows {
+    ip_fold_loop loop;
+    ip_folded values; /* what is folded; bins: in which each counts */
+    ip_folded beside; /* keys: these; first: what is tested before */
+    bool is_inside;   /* bins, keys: every element's is one that counts */
+} ip_fold_rows;
 
 /* What a row of a mask is: place_broadcast.c, Note [Masks]. */
 typedef enum ip_mask_state { IP_MASK_CLEAR, IP_MASK_SET, IP_MASK_MIXED, IP_N_MASK_STATES } ip_mask_state;
@@ -143,12 +173,13 @@ typedef struct ip_placed {
     int n_running;
     /* rows: how a row is made, where that of its mask is such; IP_MASK_MIXED: or it has none */
     const ip_segment *row_of[IP_N_MASK_STATES];
-    bool is_streamed;   /* rows: it may be written past the caches: emit_stream.c, Note [Streaming] */
-    int block_columns;  /* rows: of a row that are made together; 0: the row is made whole */
-    int last_reader;    /* place in the kernel of the last stage that reads it; -1: none does */
-    int offset, pitch;  /* tile: first byte in the group's local memory, elements a row */
-    int copies;         /* histogram in tiles: tables that a work-group counts in */
-    int64_t operations; /* of an element of its body, about; told when all passes have run */
+    const ip_fold_rows *fold; /* rows, of a fold: how one is folded; NULL: it is none */
+    bool is_streamed;         /* rows: it may be written past the caches: emit_stream.c, Note [Streaming] */
+    int block_columns;        /* rows: of a row that are made together; 0: the row is made whole */
+    int last_reader;          /* place in the kernel of the last stage that reads it; -1: none does */
+    int offset, pitch;        /* tile: first byte in the group's local memory, elements a row */
+    int copies;               /* histogram in tiles: tables that a work-group counts in */
+    int64_t operations;       /* of an element of its body, about; told when all passes have run */
 } ip_placed;
 
 /* Rows that a work-item of the rows schedule keeps in scratch memory, of as many columns as its panel has, which the
@@ -293,6 +324,28 @@ typedef enum ip_helpers {
     IP_N_HELPERS
 } ip_helpers;
 
+/* How a recurrence walks its lines: recurrences.c. */
+typedef struct ip_recurrence {
+    int lanes;       /* along x: lines that a work-item walks at once, emit_scan_x.c, Note [Lanes]; else 0 */
+    int steps;       /* along x: that are taken in turn of each of these: Note [Steps at once] */
+    bool is_flat;    /* elements are told by one index for column and channel */
+    int width;       /* lanes of vectors of elements that take a step together */
+    int state_bytes; /* of the states of a line */
+} ip_recurrence;
+
+/* What the text of a kernel asks for beside buffers of pixels, noted while it is made: arguments of a launch. */
+typedef struct ip_arguments {
+    ip_slot *slots; /* in P, owned as all lists here are; behind them tables */
+    int n_slots, slots_capacity;
+    const ip_stage **tables;
+    int n_tables;
+    ip_check *checks; /* checked mode: an argument more, behind P */
+    int n_checks;
+    bool has_scratch;
+    bool looks_up; /* work-items read a table at places of their own */
+    bool has_line; /* recurrences: work-items have memory that results are made in where they stream */
+} ip_arguments;
+
 typedef struct ip_kernel {
     char name[80];
     ip_schedule schedule;
@@ -304,16 +357,11 @@ typedef struct ip_kernel {
     int n_inputs;
     ip_stage **outputs; /* those of them that are written to buffers, in order */
     int n_outputs;
-    ip_stage **tables;
-    int n_tables;
-    ip_slot *slots;
-    int n_slots, slots_capacity;
+    ip_arguments args;
     ip_scratch *scratch; /* what a work-item keeps, one behind the other; in the ir's arena */
     int n_scratch;
-    bool has_scratch;
     bool whole_vectors; /* loops end with a whole vector: emit_row.c, Note [Whole vectors] */
     unsigned helpers;   /* bit n: it calls functions of that ip_helpers */
-    bool looks_up;      /* work-items read a table at places of their own */
     /* rows: what its last stage, which reads kept rows, prefetches while it computes: emit_stream.c, Note [Rows ahead]
      * */
     ip_row_ahead ahead[IP_MOST_AHEAD];
@@ -336,18 +384,14 @@ typedef struct ip_kernel {
     ip_tiling tiling;     /* tiles */
     ip_texture textures[IP_MAX_TEXTURES]; /* texture: inputs that are images */
     int n_textures;
-    int lanes;         /* recurrences along x: lines that a work-item walks at once */
-    int state_bytes;   /* recurrences: of the states of a line */
-    bool has_line;     /* recurrences: work-items have memory that results are made in where they stream */
-    int64_t domain[4]; /* what the work-items walk */
-    char ops[192];     /* "boxblur,blend,overlay" */
+    ip_recurrence walk; /* recurrences */
+    int64_t domain[4];  /* what the work-items walk */
+    char ops[192];      /* "boxblur,blend,overlay" */
     /* why its first output was not fused into a reader; "" where none reads it. In the arena, as stages are */
     const char *reason;
     char fallback[160]; /* why a forced schedule was not used; "" */
     char library[160];  /* opaque: whether a library computes it instead, as run/ tells; "" */
     char *source;       /* OpenCL C of this kernel (and NAME_finish), without shaders/helpers.cl; owned */
-    ip_check *checks;   /* checked mode: the kernel has an argument more, behind P */
-    int n_checks;
     bool uses_f64;
 } ip_kernel;
 
@@ -425,6 +469,8 @@ typedef struct ip_device_traits {
     bool prefers_rows;       /* where no schedule is asked for: rows, for few long work-items; else tiles */
     bool has_loop_hints;     /* its compiler heeds "#pragma clang loop", and vectorises loops */
     bool has_clang_builtins; /* helpers of shaders/ may be called, lines prefetched and stored past the cache */
+    bool keeps_calls;        /* it compiles a function that is not inlined once: emit.c, Note [Kernels that call] */
+    bool has_few_items;      /* work-items are few and long, with caches of their own */
     bool uses_own_functions; /* exp, log, sin and so on are those of shaders/functions.cl */
     ip_target target;
 } ip_device_traits;

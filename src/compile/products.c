@@ -447,7 +447,7 @@ imgpar_status ip_pass_products(ip_plan *plan, const ip_compile_options *options,
     bool has_product = false;
     for (int k = 0; k < plan->ir->n_stages; k++)
         has_product = has_product || ip_stage_may_read_view(plan->ir->stages[k]);
-    if (!has_product || !options->device.prefers_rows || !options->fuse || options->schedule != IP_SCHEDULE_ROWS ||
+    if (!has_product || !options->device.has_few_items || !options->fuse || options->schedule != IP_SCHEDULE_ROWS ||
         options->in_parts || !count_reads(&m))
         return plan->ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
     for (int k = plan->ir->n_stages - 1; k >= 0 && !plan->ir->failed; k--) { /* a sum before those that it is made of */

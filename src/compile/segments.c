@@ -29,13 +29,20 @@ ip_expr *ip_of_channel(const ip_site *site, ip_expr *x, int c)
 
 bool ip_fits_running(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
+    segment->width = ip_width_of(site, segment->within, p->stage->dtype);
+    for (int k = 0; k < p->n_running; k++)
+        segment->sums_width[k] = ip_width_of(site, p->running[k]->arg[0], p->running[k]->dtype);
     return p->n_running > 0 && (site->channels == 1 || ip_is_flat(site, segment->within));
 }
 
 bool ip_fits_windows(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
     ip_expr *body = segment->within;
-    bool may = ip_x_has_window(site->ir, body) && !ip_fits_lanes(site, p, segment);
+    ip_site above = *site;
+    ip_segment lanes = *segment;
+    bool may = ip_x_has_window(site->ir, body) && !ip_fits_lanes(site, p, &lanes);
+    above.has_windows = site->channels == 1 || ip_is_flat(site, body);
+    segment->width = ip_width_of(&above, body, p->stage->dtype);
     return may && (site->channels <= IP_WRITTEN_CHANNELS || ip_is_flat(site, body));
 }
 
@@ -187,9 +194,10 @@ static void choose_rows(const ip_site *kernel, ip_placed *p)
 {
     ip_site site = *kernel;
     ip_ir *ir = site.ir;
+    site.domain = ip_stage_domain(p->stage);
+    site.channels = (int)site.domain[3];
+    if (p->place == IP_PLACE_TOTAL) p->fold = ip_choose_fold(&site, p->stage);
     if (p->stage->kind != IP_STAGE_MAP || p->at_once) return;
-    site.domain = p->stage->dims;
-    site.channels = (int)p->stage->dims[3];
     for (int state = 0; state < IP_MASK_MIXED && p->mask; state++)
         p->row_of[state] =
             choose_segment(&site, p, ip_masked_body(ir, p->stage->body, p->mask, state == IP_MASK_SET), 0);
@@ -219,6 +227,7 @@ static void print_segment(const ip_segment *segment, ip_str *log)
         print_segment(segment->parts[k], log);
     if (segment->cut) return;
     ip_str_printf(log, "    columns by %s", loop_kinds[segment->loop].name);
+    if (segment->width) ip_str_printf(log, ", %d lanes", segment->width);
     if (segment->match) ip_str_printf(log, " behind %s", segment->match->idiom->helper);
     if (segment->elements.width > 0) print_elements("made", &segment->elements, log);
     if (segment->skip.condition) print_elements("skipped", &segment->skip.elements, log);
@@ -226,24 +235,49 @@ static void print_segment(const ip_segment *segment, ip_str *log)
     ip_str_putc(log, '\n');
 }
 
+static void print_fold(const ip_stage *s, const ip_fold_rows *fold, ip_str *log)
+{
+    static const char *const loops[IP_N_FOLD_LOOPS] = { "ELEMENTS", "SMALL", "LANES", "FIRST", "BINS", "KEYS" };
+    const ip_folded *of[] = { &fold->values, &fold->beside };
+    ip_str_printf(log, "    stage %d is folded by %s", s->id, loops[fold->loop]);
+    for (int k = 0; k < 2 && of[k]->body; k++)
+        ip_str_printf(log, ", %s%s, %d lanes", of[k]->is_flat ? "flat" : "pixels", of[k]->stands ? " in place" : "",
+                      of[k]->width);
+    ip_str_putc(log, '\n');
+}
+
+static void print_walk(const ip_recurrence *walk, ip_str *log)
+{
+    ip_str_printf(log, "    lines by %d, steps by %d, %s, %d lanes\n", walk->lanes, walk->steps,
+                  walk->is_flat ? "flat" : "pixels", walk->width);
+}
+
 void ip_segments_print(const ip_plan *plan, ip_str *log)
 {
-    for (int k = 0; k < plan->n_kernels; k++)
-        for (int p = 0; p < plan->kernels[k].n_placed; p++)
+    for (int k = 0; k < plan->n_kernels; k++) {
+        if (plan->kernels[k].is_scan) print_walk(&plan->kernels[k].walk, log);
+        for (int p = 0; p < plan->kernels[k].n_placed; p++) {
+            if (plan->kernels[k].placed[p].fold)
+                print_fold(plan->kernels[k].placed[p].stage, plan->kernels[k].placed[p].fold, log);
             for (int state = 0; state < IP_N_MASK_STATES; state++) {
                 const ip_placed *placed = &plan->kernels[k].placed[p];
                 if (!placed->row_of[state]) continue;
                 ip_str_printf(log, "  kernel %d, rows of stage %d\n", k + 1, placed->stage->id);
                 print_segment(placed->row_of[state], log);
             }
+        }
+    }
 }
 
 imgpar_status ip_pass_segments(ip_plan *plan, const ip_compile_options *options, ip_error *err)
 {
     for (int i = 0; i < plan->n_kernels; i++) {
         ip_kernel *k = &plan->kernels[i];
-        const ip_site site = { .ir = plan->ir, .kernel = k, .options = options };
+        const ip_site site = {
+            .ir = plan->ir, .kernel = k, .options = options, .domain = k->domain, .channels = (int)k->domain[3]
+        };
         k->whole_vectors = ip_makes_whole_vectors(plan->ir, k);
+        if (k->is_scan) k->walk = ip_choose_recurrence(&site);
         if (!ip_kernel_walks_rows(k)) continue;
         ip_choose_blocks(&site, k);
         ip_lay_out_scratch(plan->ir, k);

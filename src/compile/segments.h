@@ -20,6 +20,7 @@ typedef struct ip_site {
     int channels;          /* the same */
     bool is_within;        /* columns beside the element's own are inside: place_copies.c, Note [Reading in place] */
     bool has_uniforms;     /* what is the same for all of a row has been computed before */
+    bool has_windows;      /* so have windows and loops of an element */
 } ip_site;
 
 /* Whether functions of the shaders that know processors' instructions may make parts of rows. What they leave the loop
@@ -53,6 +54,8 @@ typedef struct ip_places {
     ip_expr *part;  /* of inner, as of a segment that is made of lanes */
     bool in_pairs;
     ip_elements elements; /* of words: how inner is made */
+    int shared_width;     /* lanes of the loop that computes what is shared; */
+    int width;            /* of lanes: of the flat loop behind them */
     /* what is read around places, each a row and a column, and will be farther down: Note [Places prefetched] */
     const ip_expr *prefetched[IP_MOST_SHARED];
     int n_prefetched;
@@ -64,6 +67,8 @@ int ip_lane_bytes(const ip_expr *x);
  * is computed before; words_are_inside: no word that is gathered ends behind its row. */
 ip_elements ip_elements_of(const ip_site *site, ip_expr *body, imgpar_dtype stored, const ip_places *places,
                            bool words_are_inside);
+/* Lanes that suit the widest value below root, and what is stored of it. */
+int ip_width_of(const ip_site *site, const ip_expr *root, imgpar_dtype stored);
 /* Whether x is a function of an angle that has a form for near ones. */
 bool ip_is_of_angle(const ip_compile_options *options, const ip_expr *x);
 /* Whether loops of a kernel end with a whole vector. */
@@ -150,6 +155,11 @@ int ip_pixel_bytes(const ip_stage *stage);
 /* Columns of a block, of so many bytes each: at least a line, since a shorter one could not complete a line that others
  * began. */
 int ip_block_columns(int bytes);
+/* How a recurrence, a kernel of its own, walks its lines, so many at once at most. */
+enum { IP_SCAN_LANES = 8 };
+ip_recurrence ip_choose_recurrence(const ip_site *kernel);
+/* How rows of a fold are folded (folds.c). NULL without memory. */
+const ip_fold_rows *ip_choose_fold(const ip_site *site, const ip_stage *fold);
 /* Which stages are made in blocks, and which stream. */
 void ip_choose_blocks(const ip_site *site, ip_kernel *kernel);
 /* What work-items keep: kernel->scratch. */

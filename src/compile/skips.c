@@ -49,6 +49,7 @@ bool ip_fits_skip(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
     segment->skip = ip_find_skip(site, segment->within);
     if (!segment->skip.condition) return false;
+    segment->skip.width = ip_width_of(site, segment->skip.condition, IMGPAR_U8);
     segment->skip.elements = ip_elements_of(site, segment->skip.left, p->stage->dtype, NULL, false);
     segment->elements = ip_elements_of(site, segment->within, p->stage->dtype, NULL, false);
     return true;

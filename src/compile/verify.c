@@ -164,6 +164,9 @@ static void check_segment(checker *c, const ip_placed *p, const ip_segment *segm
         return;
     }
     if (!segment->body || !segment->within) complain(c, p->stage, "a segment has no body");
+    const bool has_width =
+        segment->loop == IP_LOOP_RUNNING || segment->loop == IP_LOOP_WINDOWS || segment->loop == IP_LOOP_LANES;
+    if (has_width != (segment->width > 0)) complain(c, p->stage, "its vectors have no lanes");
     if (segment->loop == IP_LOOP_RUNNING && p->n_running == 0) complain(c, p->stage, "has no sums to carry along");
     if (segment->loop == IP_LOOP_SKIPS && (!segment->skip.condition || !segment->skip.left))
         complain(c, p->stage, "nothing makes the blocks it skips");
@@ -174,6 +177,35 @@ static void check_segment(checker *c, const ip_placed *p, const ip_segment *segm
     if (segment->loop == IP_LOOP_LOOKUPS && !segment->part) complain(c, p->stage, "has no index");
     if (segment->within) check_all_elements(c, p, segment);
     if (segment->match && segment->match->stage != p->stage) complain(c, p->stage, "has another stage's idiom");
+}
+
+static void check_folded(checker *c, const ip_placed *p, const ip_folded *of)
+{
+    const ip_site site = {
+        .ir = c->plan->ir, .kernel = c->kernel, .domain = p->stage->over, .channels = (int)p->stage->over[3]
+    };
+    if (!of->body || of->width < 1) complain(c, p->stage, "nothing of it is folded");
+    if (of->body && of->stands && (of->body->op != IP_X_LOAD || of->body->source->dtype != of->body->dtype))
+        complain(c, p->stage, "folds in place what does not stand there");
+    if (of->body && of->is_flat && !ip_may_be_flat(&site, of->body)) complain(c, p->stage, "is flat, but has pixels");
+}
+
+/* What folds a row suits the fold, and has what it needs. */
+static void check_fold(checker *c, const ip_placed *p)
+{
+    const ip_stage *s = p->stage;
+    const ip_fold_rows *fold = p->fold;
+    if (!fold) {
+        complain(c, s, "nothing folds its rows");
+        return;
+    }
+    const bool takes_bytes = fold->loop == IP_FOLD_BINS || fold->loop == IP_FOLD_SMALL;
+    if ((fold->loop == IP_FOLD_BINS) != (s->kind == IP_STAGE_HISTOGRAM) ||
+        (fold->loop == IP_FOLD_KEYS) != (s->kind == IP_STAGE_BY_KEY))
+        complain(c, s, "is a fold of another kind");
+    if (takes_bytes && fold->values.stands && fold->values.body->dtype != IMGPAR_U8) complain(c, s, "folds no bytes");
+    check_folded(c, p, &fold->values);
+    if (fold->loop == IP_FOLD_FIRST || fold->loop == IP_FOLD_KEYS) check_folded(c, p, &fold->beside);
 }
 
 static int count_scratch(const ip_kernel *k, const ip_stage *stage)
@@ -189,6 +221,7 @@ static void check_row(checker *c, const ip_placed *p)
     bool keeps_rows = p->place == IP_PLACE_LINE_BUFFER || p->is_streamed;
     if (count_scratch(c->kernel, p->stage) != keeps_rows + (ip_placed_is_sums(p) ? 0 : p->n_running))
         complain(c, p->stage, "scratch memory");
+    if (p->place == IP_PLACE_TOTAL) check_fold(c, p);
     if (p->stage->kind != IP_STAGE_MAP || p->at_once) return;
     for (int state = p->mask ? 0 : IP_MASK_MIXED; state < IP_N_MASK_STATES; state++)
         check_segment(c, p, p->row_of[state]);

@@ -36,8 +36,8 @@ imgpar_status ip_check_end(ip_buffer *checks, const ip_kernel *kernel, ip_error 
 {
     told t;
     imgpar_status st = ip_buffer_read(checks, 0, &t, sizeof t, err);
-    if (st || !t.failed || t.place < 0 || t.place >= kernel->n_checks) return st;
-    const ip_check *check = &kernel->checks[t.place];
+    if (st || !t.failed || t.place < 0 || t.place >= kernel->args.n_checks) return st;
+    const ip_check *check = &kernel->args.checks[t.place];
     const ip_stage *s = check->stage;
     const char *op = s->node && s->node->op ? s->node->op->info.name : "a stage";
     const char *note = s->note ? s->note : "";

@@ -419,6 +419,8 @@ static ip_device_traits traits_of(const ip_device_facts *facts)
         .prefers_rows = facts->walks_rows,
         .has_loop_hints = facts->wants_loop_hints,
         .has_clang_builtins = facts->wants_loop_hints && facts->is_pocl,
+        .keeps_calls = facts->walks_rows,
+        .has_few_items = facts->walks_rows,
         .uses_own_functions = facts->is_pocl && facts->kind == IP_DEVICE_CPU && facts->info.has_f64,
         .target = { facts->group_width, facts->group_height, facts->most_items, facts->info.local_bytes,
                     facts->constant_bytes, (int64_t)facts->image_width, (int64_t)facts->image_height,
@@ -438,6 +440,8 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_devi
     const ip_device_traits of_interpreter = { .prefers_rows = true,
                                               .has_loop_hints = true,
                                               .has_clang_builtins = true,
+                                              .keeps_calls = true,
+                                              .has_few_items = true,
                                               .uses_own_functions = true,
                                               .target = ref_target };
     options.device = device ? traits_of(ip_device_facts_of(device)) : of_interpreter;

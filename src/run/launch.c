@@ -76,7 +76,7 @@ static program_text text_of(const ip_device *device, const ip_kernel *k)
     bool permutes = k->helpers & permuting && facts->permutes_bytes;
     bool adds = k->helpers >> IP_HELPERS_DOT & 1 && facts->adds_products;
     snprintf(t.options, sizeof t.options, "%s%s%s%s%s%s", k->uses_f64 ? "-DIP_F64" : "",
-             k->n_checks > 0 ? " -DIP_CHECK" : "", in_groups ? " -DIP_GROUPS" : "",
+             k->args.n_checks > 0 ? " -DIP_CHECK" : "", in_groups ? " -DIP_GROUPS" : "",
              in_groups && facts->has_sub_groups ? " -DIP_SUB_GROUPS" : "", permutes ? " -DIP_PERMUTES_BYTES" : "",
              adds ? " -DIP_ADDS_PRODUCTS" : "");
     return t;
@@ -188,7 +188,7 @@ static imgpar_status launch_once(ip_launching *l, const char *name, const size_t
         const ip_texture *texture = ip_kernel_texture(k, k->inputs[i]);
         buffers[at++] = texture ? l->images[texture - k->textures] : l->bindings[k->inputs[i]->id].buffer;
     }
-    if (k->has_scratch) {
+    if (k->args.has_scratch) {
         writes[at] = true;
         buffers[at++] = l->scratch;
     }
@@ -380,8 +380,8 @@ imgpar_status ip_kernel_run(const ip_runner *runner, const ip_plan *plan, const 
     if (kernel->is_scan || in_strips) st = ip_divide(&l, err);
     if (!st) st = ip_params_make(&l, err);
     if (!st) st = get_program(&l, err);
-    if (!st && kernel->has_scratch) st = ip_buffer_new(runner->device, l.div.scratch_bytes, &l.scratch, err);
-    if (!st && kernel->n_checks > 0) st = ip_check_begin(runner->device, &l.checks, err);
+    if (!st && kernel->args.has_scratch) st = ip_buffer_new(runner->device, l.div.scratch_bytes, &l.scratch, err);
+    if (!st && kernel->args.n_checks > 0) st = ip_check_begin(runner->device, &l.checks, err);
     double start_ms = ip_now_ms();
     for (int i = 0; !st && i < kernel->n_textures; i++)
         st = ip_texture_make(runner, &kernel->textures[i], &bindings[kernel->textures[i].stage->id], &l.images[i],

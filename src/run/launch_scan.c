@@ -35,7 +35,7 @@ static int64_t lines_of_item(int64_t state_bytes, int64_t lines, int64_t steps, 
 static int64_t row_chunk(const ip_kernel *k, int64_t rows, int64_t planes, int64_t elements,
                          const ip_device_facts *facts, int64_t operations)
 {
-    int64_t lanes = k->lanes > 0 ? k->lanes : 1;
+    int64_t lanes = k->walk.lanes > 0 ? k->walk.lanes : 1;
     int64_t chunk = ip_ceil_div(rows, ip_ceil_div((int64_t)facts->work_items_per_launch, planes));
     int64_t quick = ITEM_WORK / (operations * elements);
     chunk = ip_ceil_div(ip_clamp(chunk < quick ? chunk : quick, 1, rows), lanes) * lanes;
@@ -48,7 +48,7 @@ static void give_lines(const ip_kernel *k, const ip_stage *s, int64_t chunk, ip_
 {
     size_t pixel = (size_t)s->dims[3] * ip_dtype(s->dtype)->size_bytes, items, lines;
     size_t bytes =
-        s->axis == 2 ? (size_t)k->lanes * (IP_SCAN_PIECE * pixel + IP_SCAN_PIECE_ENDS) : (size_t)chunk * pixel;
+        s->axis == 2 ? (size_t)k->walk.lanes * (IP_SCAN_PIECE * pixel + IP_SCAN_PIECE_ENDS) : (size_t)chunk * pixel;
     size_t each = (bytes + 63) / 64 + 2, states = d->state_bytes / 64;
     bool has_room = ip_mul_size((size_t)(d->items[0] * d->items[1]), (size_t)d->items[2], &items) &&
                     ip_mul_size(items, each, &lines) && lines < INT32_MAX && states < INT32_MAX;
@@ -86,7 +86,7 @@ imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_de
     if (s->axis <= 1) {
         groups = s->axis == 0 ? 1 : planes;
         unit = columns * channels * (s->axis == 0 ? rows : 1);
-        int64_t lines = lines_of_item(k->state_bytes, groups * unit * blocks, steps, facts, operations);
+        int64_t lines = lines_of_item(k->walk.state_bytes, groups * unit * blocks, steps, facts, operations);
         chunk = ip_clamp(ip_ceil_div(lines, channels), 1, columns);
         int64_t some_rows = s->axis == 0 ? ip_clamp(lines / (columns * channels), 1, rows) : 1;
         d->slots[IP_SCAN_ROWS] = (int)some_rows;
@@ -99,7 +99,7 @@ imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_de
         groups = planes * rows;
         unit = s->axis == 2 ? channels : 0;
         chunk = blocks > 1 ? 1 : row_chunk(k, rows, planes, columns * channels, facts, operations);
-        d->items[0] = blocks > 1 ? ip_ceil_div(blocks, k->lanes) : 1;
+        d->items[0] = blocks > 1 ? ip_ceil_div(blocks, k->walk.lanes) : 1;
         d->items[1] = ip_ceil_div(rows, chunk);
         d->items[2] = planes;
         d->carry_items[0] = 1;
@@ -109,13 +109,13 @@ imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_de
         d->carry_long_dim = 1;
     }
     d->block_dim = s->axis <= 1 ? 2 - s->axis : 0;
-    d->blocks_each = s->axis <= 1 ? 1 : k->lanes;
+    d->blocks_each = s->axis <= 1 ? 1 : k->walk.lanes;
     int64_t items = d->items[d->block_dim];
     d->items_at_once = items_of_part(k, facts, items, d->items[0] * d->items[1] * d->items[2] / ip_max(items, 1));
     size_t states;
     bool fits = ip_mul_size((size_t)groups, (size_t)blocks + (blocks > 1), &states) &&
                 ip_mul_size(states, (size_t)unit, &states) &&
-                ip_mul_size(states, (size_t)k->state_bytes, &d->state_bytes);
+                ip_mul_size(states, (size_t)k->walk.state_bytes, &d->state_bytes);
     if (!fits || d->items[0] > INT32_MAX || d->items[1] > INT32_MAX)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: too large for this device", k->ops);
     d->state_bytes += 64;
@@ -123,7 +123,7 @@ imgpar_status ip_scan_divide(const ip_kernel *k, const ip_region *r, const ip_de
     d->slots[IP_SCAN_BLOCKS] = (int)blocks;
     d->slots[IP_SCAN_STEPS] = (int)steps;
     d->slots[IP_SCAN_CHUNK] = (int)chunk;
-    if (k->has_line) give_lines(k, s, chunk, d);
+    if (k->args.has_line) give_lines(k, s, chunk, d);
     return IMGPAR_OK;
 }
 

@@ -38,11 +38,12 @@ static size_t table_cells(const ip_stage *table)
 /* Tables stand at the end of the parameters, one after the other. */
 static int table_start(const ip_launching *l, const ip_stage *table)
 {
+    const ip_arguments *args = &l->kernel->args;
     size_t start = l->n_params;
-    for (int i = 0; i < l->kernel->n_tables; i++)
-        start -= table_cells(l->kernel->tables[i]);
-    for (int i = 0; i < l->kernel->n_tables && l->kernel->tables[i] != table; i++)
-        start += table_cells(l->kernel->tables[i]);
+    for (int i = 0; i < args->n_tables; i++)
+        start -= table_cells(args->tables[i]);
+    for (int i = 0; i < args->n_tables && args->tables[i] != table; i++)
+        start += table_cells(args->tables[i]);
     return (int)start;
 }
 
@@ -96,17 +97,17 @@ static int slot_value(const ip_launching *l, const ip_slot *s)
 
 imgpar_status ip_params_make(ip_launching *l, ip_error *err)
 {
-    const ip_kernel *k = l->kernel;
+    const ip_arguments *args = &l->kernel->args;
     size_t n = 0, cell = 0;
-    for (int i = 0; i < k->n_slots; i++)
-        n += ip_slot_is_wide(&k->slots[i]) ? 2 : 1;
-    for (int i = 0; i < k->n_tables; i++)
-        n += table_cells(k->tables[i]);
+    for (int i = 0; i < args->n_slots; i++)
+        n += ip_slot_is_wide(&args->slots[i]) ? 2 : 1;
+    for (int i = 0; i < args->n_tables; i++)
+        n += table_cells(args->tables[i]);
     l->n_params = n;
     l->params = ip_alloc_array(n + 1, sizeof *l->params);
     if (!l->params) return ip_fail_memory(err, "launching a kernel");
-    for (int i = 0; i < k->n_slots; i++) {
-        const ip_slot *s = &k->slots[i];
+    for (int i = 0; i < args->n_slots; i++) {
+        const ip_slot *s = &args->slots[i];
         if (s->kind == IP_SLOT_PARAM)
             put_number(&l->params[cell], s->param);
         else if (ip_slot_is_wide(s))
@@ -115,9 +116,9 @@ imgpar_status ip_params_make(ip_launching *l, ip_error *err)
             l->params[cell] = slot_value(l, s);
         cell += ip_slot_is_wide(s) ? 2 : 1;
     }
-    for (int i = 0; i < k->n_tables; i++) {
-        size_t count = table_cells(k->tables[i]);
-        memcpy(&l->params[cell], k->tables[i]->table, count * sizeof(int));
+    for (int i = 0; i < args->n_tables; i++) {
+        size_t count = table_cells(args->tables[i]);
+        memcpy(&l->params[cell], args->tables[i]->table, count * sizeof(int));
         cell += count;
     }
     return IMGPAR_OK;
@@ -125,9 +126,10 @@ imgpar_status ip_params_make(ip_launching *l, ip_error *err)
 
 static int *region_cell(ip_launching *l, ip_bound bound)
 {
+    const ip_arguments *args = &l->kernel->args;
     int cell = 0;
-    for (int i = 0; i < l->kernel->n_slots; i++) {
-        const ip_slot *s = &l->kernel->slots[i];
+    for (int i = 0; i < args->n_slots; i++) {
+        const ip_slot *s = &args->slots[i];
         if (s->kind == IP_SLOT_REGION && s->index == (int)bound) return &l->params[cell];
         cell += ip_slot_is_wide(s) ? 2 : 1;
     }
@@ -136,9 +138,10 @@ static int *region_cell(ip_launching *l, ip_bound bound)
 
 void ip_params_set_first_item(ip_launching *l, int first)
 {
+    const ip_arguments *args = &l->kernel->args;
     int cell = 0;
-    for (int i = 0; i < l->kernel->n_slots; i++) {
-        const ip_slot *s = &l->kernel->slots[i];
+    for (int i = 0; i < args->n_slots; i++) {
+        const ip_slot *s = &args->slots[i];
         if (s->kind == IP_SLOT_FIRST_ITEM) l->params[cell] = first;
         cell += ip_slot_is_wide(s) ? 2 : 1;
     }
@@ -152,9 +155,10 @@ void ip_params_set_region(ip_launching *l, ip_bound bound, int64_t value)
 
 void ip_params_set_scan(ip_launching *l)
 {
+    const ip_arguments *args = &l->kernel->args;
     int cell = 0;
-    for (int i = 0; i < l->kernel->n_slots; i++) {
-        const ip_slot *s = &l->kernel->slots[i];
+    for (int i = 0; i < args->n_slots; i++) {
+        const ip_slot *s = &args->slots[i];
         if (s->kind == IP_SLOT_SCAN) l->params[cell] = slot_value(l, s);
         cell += ip_slot_is_wide(s) ? 2 : 1;
     }

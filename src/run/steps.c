@@ -170,7 +170,7 @@ static double work_on_host(ip_compile_options options, imgpar_array *const *arra
 bool ip_steps_on_host(imgpar_context *ctx, const ip_loop *loop)
 {
     ip_compile_options options = ip_context_compile_options(ctx, ctx->device);
-    bool may = ctx->device && ctx->devices.n == 1 && options.device.prefers_rows && options.fuse && !options.checks &&
+    bool may = ctx->device && ctx->devices.n == 1 && options.device.has_few_items && options.fuse && !options.checks &&
                options.tuning.schedule == IP_SCHEDULE_AUTO;
     options.dump = NULL;
     if (!may || carried_bytes(loop) > MOST_ON_HOST * (int64_t)sizeof(double) || ip_loop_nests(loop)) return false;
