@@ -35,8 +35,8 @@ static const ip_sql_entry entries[] = {
       "grad('mean(blur($1 / 255, 2) ** 2)', img)" },
     { "function", "img_grad", "text, img, ...", "grad() under another name", "img_grad('sum($1 * $1)', img)" },
     { "function", "img_try", "img",
-      "the image, finished, or NULL where it fails: a damaged file, an empty blob, a text, a number. It goes "
-      "around images, not around what is measured of them: img_mean(img_try(img))",
+      "the image, finished, or NULL where it fails: a damaged file, an empty blob, a text. It goes around "
+      "images, not around what is measured of them, which is an error: img_mean(img_try(img))",
       "img_try(blur(lazy(img), 2))" },
     { "function", "img_error", "img", "why img_try() gives NULL, or NULL", "img_error(lazy(x'0102'))" },
     { "function", "img_develop", "x", "of a deferred image the finished one, of anything else itself",
@@ -46,7 +46,10 @@ static const ip_sql_entry entries[] = {
     { "function", "img_channels", "img", "channels, from the header", "img_channels(img)" },
     { "function", "img_dtype", "img", "element type, from the header: 'u8', 'u16', 'f32', ...", "img_dtype(img)" },
     { "function", "img_format", "img", "'png', 'jpeg', 'npy', 'pnm' or 'deferred'", "img_format(img)" },
-    { "function", "img_valid", "img", "1 where the header is that of an image, else 0", "img_valid(x'00')" },
+    { "function", "img_valid", "img",
+      "1 where the header is that of an image, else 0. Of a damaged file the header may be whole: what can be "
+      "computed are the images WHERE img_error(img) IS NULL, which decodes them, or img_try(img)",
+      "img_valid(x'00')" },
     { "function", "img_info", "img", "all that the header says, as JSON", "img_info(img)" },
     { "function", "img_std", "img", "standard deviation of all elements", "round(img_std(img), 3)" },
     { "function", "img_psnr", "a, b [, peak]",

@@ -4,7 +4,8 @@
  *
  *     SELECT channel, mean, std FROM photos, img_stats_of(img) WHERE name = 'tower';
  *
- * R1. All numbers of all channels come from one evaluation.
+ * R1. All numbers of all channels come from one evaluation. Bytes are counted by value, in one small kernel: exact,
+ *     read once, and compiled in a tenth of the time that a fold a number and channel takes.
  * R2. Sums of integers of up to 16 bits are exact, and so is the standard deviation made of them; the rest goes
  *     through f64 (f32 where the device has none), by deviations from the mean, as img_std does it.
  * R3. As everywhere NaN loses against numbers in min and max, and makes mean, sum and std NaN, which SQL has as NULL;
@@ -112,25 +113,86 @@ static int read_facts(ip_sql_call *call, imgpar_array *const *arrays, const imgp
     return SQLITE_OK;
 }
 
+/* ---- bytes: R1 ---------------------------------------------------------------------------------------------- */
+
+enum { N_BYTES = 256 };
+
+static bool is_counted(const imgpar_info *info)
+{
+    return (info->dtype == IMGPAR_U8 || info->dtype == IMGPAR_I8) && channel_count(info) < 0x1p32;
+}
+
+/* What a fold a number would have given, of how often each byte is there. */
+static void facts_of_counts(const uint32_t *counts, int64_t least, double *facts)
+{
+    int64_t sum = 0, squares = 0;
+    bool any = false;
+    for (int64_t k = 0; k < N_BYTES; k++) {
+        int64_t v = least + k, n = counts[k];
+        if (!n) continue;
+        if (!any) facts[FACT_MIN] = (double)v;
+        any = true;
+        facts[FACT_MAX] = (double)v;
+        sum += v * n;
+        squares += v * v * n;
+    }
+    facts[FACT_SUM] = (double)sum;
+    facts[FACT_SQUARES] = (double)squares;
+}
+
+static int read_counts(ip_sql_call *call, imgpar_array *a, const imgpar_info *info, ip_sql_rows *rows)
+{
+    imgpar_info got = { .struct_size = sizeof got };
+    uint32_t counts[MAX_CHANNELS * N_BYTES];
+    if (imgpar_array_info(a, &got)) return ip_sql_call_fail_array(call, a);
+    if (got.dtype != IMGPAR_U32 || got.size_bytes != (uint64_t)info->channels * N_BYTES * sizeof counts[0])
+        return ip_sql_call_fail(call, SQLITE_INTERNAL, "counts of another shape");
+    if (ip_sql_compute(call, a, counts, got.size_bytes)) return call->code;
+    for (int64_t c = 0; c < info->channels; c++) {
+        double facts[N_FACTS] = { 0 };
+        facts_of_counts(counts + c * N_BYTES, info->dtype == IMGPAR_I8 ? INT8_MIN : 0, facts);
+        add_row(rows, info, c, facts);
+    }
+    return SQLITE_OK;
+}
+
+static void count_bytes(ip_sql_call *call, const ip_sql_inputs *in, const imgpar_info *info, ip_sql_rows *rows)
+{
+    const char *options = info->dtype == IMGPAR_I8 ? "bins=256, lo=-128, hi=127" : "bins=256, lo=0, hi=255";
+    imgpar_array *a = imgpar_op(in->context, "histogram", in->arrays, 1, options);
+    read_counts(call, a, info, rows);
+    imgpar_array_release(a);
+}
+
+/* ---- all else: a fold a number and channel ------------------------------------------------------------------ */
+
+static void fold_all(ip_sql_call *call, const ip_sql_inputs *in, const imgpar_info *info, ip_sql_rows *rows)
+{
+    imgpar_array *arrays[MAX_CHANNELS * N_FACTS];
+    int n = 0;
+    for (int64_t c = 0; c < info->channels; c++)
+        for (int k = 0; k < N_FACTS && !call->code; k++) {
+            arrays[n] = fact_of(call, in, info, k, c);
+            if (imgpar_array_status(arrays[n++])) ip_sql_call_fail_array(call, arrays[n - 1]);
+        }
+    if (!call->code) read_facts(call, arrays, info, rows);
+    while (n)
+        imgpar_array_release(arrays[--n]);
+}
+
 static int fill_stats(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows)
 {
     ip_sql_inputs in;
     imgpar_info info = { .struct_size = sizeof info };
-    imgpar_array *arrays[MAX_CHANNELS * N_FACTS];
-    int n = 0;
     if (!ip_sql_inputs_read(call, 1, argv, &in)) {
         if (imgpar_array_info(in.arrays[0], &info))
             ip_sql_call_fail_array(call, in.arrays[0]);
         else if (info.channels > MAX_CHANNELS)
             ip_sql_call_fail(call, SQLITE_ERROR, "an image of at most %d channels is needed", MAX_CHANNELS);
-        for (int64_t c = 0; !call->code && c < info.channels; c++)
-            for (int k = 0; k < N_FACTS && !call->code; k++) {
-                arrays[n] = fact_of(call, &in, &info, k, c);
-                if (imgpar_array_status(arrays[n++])) ip_sql_call_fail_array(call, arrays[n - 1]);
-            }
-        if (!call->code) read_facts(call, arrays, &info, rows);
-        while (n)
-            imgpar_array_release(arrays[--n]);
+        else if (is_counted(&info))
+            count_bytes(call, &in, &info, rows);
+        else
+            fold_all(call, &in, &info, rows);
     }
     ip_sql_inputs_free(&in);
     return call->code;

@@ -6,11 +6,13 @@
  *
  * R1. x is computed whole: a deferred image with all its operations, a plain one by decoding it. A plain image comes
  *     back as it is, a deferred one as PNG or NPY.
- * R2. What fails is what x is: damaged data, an operation that does not fit, an empty blob, a text, a number.
+ * R2. What fails is what x is: damaged data, an operation that does not fit, an empty blob, a text.
  *     Interruption, a lack of memory and a result above SQLite's length limit stay errors.
  * R3. A function of a plain image that fails is an error before img_try() is called: x has to be deferred. So is what
  *     is wrong with any image, such as blur(x, -1), and a function whose result is a number.
  * R4. NULL in gives NULL out.
+ * R5. img_try() of a number, or of a JSON array, is an error: it is what was measured of an image, good or not, and
+ *     what failed in measuring is an error before img_try() is called. img_error() says of it that it is no image.
  */
 #include "values.h"
 
@@ -39,12 +41,25 @@ static void run_attempt(ip_sql_call *call, sqlite3_context *ctx, attempt which, 
     ip_sql_inputs_free(&in);
 }
 
+static bool is_measure(sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    return type == SQLITE_INTEGER || type == SQLITE_FLOAT || ip_sql_is_list(value);
+}
+
 static void try_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     if (ip_sql_any_null(argc, argv)) /* R4 */
         return;
     ip_sql_call call = ip_sql_call_begin(ctx);
     const ip_sql_function *f = sqlite3_user_data(ctx);
+    if (f->variant == TRY_IMAGE && is_measure(argv[0])) { /* R5 */
+        ip_sql_call_fail(&call, SQLITE_ERROR,
+                         "argument 1 is what was measured, not an image: img_try() goes around the image, as in "
+                         "img_mean(img_try(img))");
+        ip_sql_call_end(&call, ctx);
+        return;
+    }
     run_attempt(&call, ctx, (attempt)f->variant, argv);
     if (call.code == SQLITE_ERROR) {                 /* R2 */
         if (f->variant == TRY_ERROR && call.message) /* without "img_error(): " */

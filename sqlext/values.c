@@ -32,6 +32,8 @@ bool ip_sql_any_null(int argc, sqlite3_value **argv)
     return false;
 }
 
+static const char list_fault[] = "a text, not an image (img_numbers('[1 2 3]') makes an array of a list)";
+
 /* What a value of an SQLite type, which is no image, is instead. */
 static const char *fault_of(int type)
 {
@@ -48,6 +50,13 @@ static const char *fault_of(int type)
 int ip_sql_call_fail_type(ip_sql_call *call, const char *where, int type)
 {
     return ip_sql_call_fail(call, SQLITE_ERROR, "%s is %s", where, fault_of(type));
+}
+
+bool ip_sql_is_list(sqlite3_value *value)
+{
+    if (sqlite3_value_type(value) != SQLITE_TEXT) return false;
+    const char *text = (const char *)sqlite3_value_text(value);
+    return text && text[strspn(text, " \t\r\n")] == '[';
 }
 
 /*
@@ -81,10 +90,10 @@ static void give_hint(ip_sql_call *call, const void *bytes, size_t n)
 }
 
 /* R1: an error now, or lazily of what is computed from it. */
-static int take_fault(ip_sql_call *call, const char *where, int type, bool lazily, ip_sql_image *image)
+static int take_fault(ip_sql_call *call, const char *where, const char *fault, bool lazily, ip_sql_image *image)
 {
-    if (!lazily) return ip_sql_call_fail_type(call, where, type);
-    image->fault = fault_of(type);
+    if (!lazily) return ip_sql_call_fail(call, SQLITE_ERROR, "%s is %s", where, fault);
+    image->fault = fault;
     return SQLITE_OK;
 }
 
@@ -96,12 +105,13 @@ static int read_argument(ip_sql_call *call, const char *where, sqlite3_value *ar
         ip_sql_number_text(arg, image->number);
         return SQLITE_OK;
     }
-    if (type != SQLITE_BLOB) return take_fault(call, where, type, lazily, image);
+    if (ip_sql_is_list(arg)) return take_fault(call, where, list_fault, lazily, image);
+    if (type != SQLITE_BLOB) return take_fault(call, where, fault_of(type), lazily, image);
     image->bytes = sqlite3_value_blob(arg);
     image->n_bytes = (size_t)sqlite3_value_bytes(arg);
     if (!image->bytes)
         return image->n_bytes ? ip_sql_call_fail(call, SQLITE_NOMEM, NULL)
-                              : take_fault(call, where, type, lazily, image);
+                              : take_fault(call, where, fault_of(type), lazily, image);
     image->deferred = ip_sql_recipe_is(image->bytes, image->n_bytes);
     if (!image->deferred && !call->conn->hinted) give_hint(call, image->bytes, image->n_bytes);
     return image->deferred ? ip_sql_recipe_parse(call, where, image->bytes, image->n_bytes, &image->recipe) : SQLITE_OK;
@@ -198,7 +208,7 @@ static int read_inputs(ip_sql_call *call, int n, sqlite3_value **argv, ip_sql_in
     }
     if (n && n_numbers == n) { /* R2 */
         *in->images[0].number = 0;
-        if (take_fault(call, "argument 1", SQLITE_INTEGER, lazily, &in->images[0])) return call->code;
+        if (take_fault(call, "argument 1", fault_of(SQLITE_INTEGER), lazily, &in->images[0])) return call->code;
     }
     in->context = mode == READ_HEADER ? ip_sql_header_context(call) : ip_sql_context(call);
     if (!in->context) return call->code;

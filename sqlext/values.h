@@ -76,6 +76,8 @@ int ip_sql_develop(ip_sql_call *call, imgpar_array *a);
 
 /* "argument 1 is a text, not an image", by the SQLite type of what should be one; a blob: an empty one. */
 int ip_sql_call_fail_type(ip_sql_call *call, const char *where, int type);
+/* Is it a text that begins as a list does, '[5 50 95]' or a JSON array? */
+bool ip_sql_is_list(sqlite3_value *value);
 
 /* True where any of the arguments is NULL. */
 bool ip_sql_any_null(int argc, sqlite3_value **argv);

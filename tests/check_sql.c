@@ -36,6 +36,14 @@ static const struct {
     { "SELECT img_invert(" GRAY ", 1)", "img_invert(): got 1 option, takes none" },
     { "SELECT blur('a.png')", "blur(): argument 1 is a text, not an image (readfile() and img_files() read files)" },
     { "SELECT blur(7)", "blur(): argument 1 is a number, not an image" },
+    { "SELECT img_percentiles(" GRAY ", '[5 50 95]')",
+      "img_percentiles(): argument 2 is a text, not an image (img_numbers('[1 2 3]') makes an array of a list)" },
+    { "SELECT img_try(img_mean(" GRAY "))",
+      "img_try(): argument 1 is what was measured, not an image: img_try() goes around the image, as in "
+      "img_mean(img_try(img))" },
+    { "SELECT img_try(img_pixel(" RGB ", 0, 0))",
+      "img_try(): argument 1 is what was measured, not an image: img_try() goes around the image, as in "
+      "img_mean(img_try(img))" },
     { "SELECT img_add(1, 2)", "img_add(): argument 1 is a number, not an image" },
     { "SELECT blend(" GRAY ", x'')", "blend(): argument 2 is an empty blob, not an image" },
     { "SELECT convolve(" GRAY ", '[1 x]')", "convolve(): matrix='[1 x]' is not a matrix" },
@@ -212,7 +220,6 @@ static const struct {
       "image > blend: a text, not an image (readfile() and img_files() read files)" },
     { "x''", "argument 1 is an empty blob, not an image" },
     { "'a.png'", "argument 1 is a text, not an image (readfile() and img_files() read files)" },
-    { "7", "argument 1 is a number, not an image" },
 };
 
 START_TEST(img_try_goes_on)
@@ -225,6 +232,8 @@ START_TEST(img_try_goes_on)
     sqlite3_free(sql);
     sqlite3_free(expected);
     expect_error(db, "SELECT img_try(blur(lazy(" GRAY "), -1))", SQLITE_ERROR, "blur(): sigma must be 0..1000, got -1");
+    expect(db, "SELECT img_error(7)", "argument 1 is a number, not an image");
+    expect(db, "SELECT typeof(img_mean(img_try(x'0102')))", "null");
     sqlite3_close(db);
 }
 END_TEST

@@ -917,7 +917,7 @@ static const struct {
     const char *text, *message;
 } wrong[] = {
     { "unsharp($1, sigma=-1)", "unsharp: sigma=-1 is below 0" },
-    { "saturation($1, 2)", "saturation: a is [23, 37, 1] u8; it must have 3 channels, or 4 with alpha" },
+    { "rgb_to_hsv($1)", "rgb_to_hsv: a is [23, 37, 1] u8; it must have 3 channels, or 4 with alpha" },
     { "equalize(cast($1, f32))", "equalize: a is [23, 37, 1] f32; its levels must be u8 or u16" },
     { "rotate(reshape($1, [851]), 30)", "rotate: a is [851] u8, which is no image" },
 };

@@ -581,6 +581,28 @@ START_TEST(the_lightest_of_each_channel_becomes_white)
 }
 END_TEST
 
+/* Gray has no colour that could be stronger, turned or balanced, and one white. */
+START_TEST(gray_among_colours)
+{
+    static const char *const that_stay[] = { "saturation($1, 2)", "vibrance($1, 2)", "hue_rotate($1, 40)",
+                                             "gray_world($1)" };
+    const imgpar_dtype dtype = written_dtypes[_i / 2];
+    const int channels = 1 + _i % 2;
+    picture a = written_levels(dtype, H, W, channels, 15), want = picture_copy(&a);
+    real most = 0;
+    for (size_t k = 0; k < sizeof that_stay / sizeof *that_stay; k++)
+        expect(that_stay[k], (const picture *const[]){ &a }, 1, &want);
+    for (int64_t k = 0; k < picture_count(&a); k += channels)
+        most = fmaxl(most, a.v[k]);
+    for (int64_t k = 0; k < picture_count(&a); k += channels)
+        want.v[k] = a.v[k] * dtype_full(dtype) / most;
+    allow(&want, a_level(dtype));
+    expect("white_patch($1)", (const picture *const[]){ &a }, 1, &want);
+    picture_free(&a);
+    picture_free(&want);
+}
+END_TEST
+
 START_TEST(dark_corners)
 {
     const imgpar_dtype dtype = written_dtypes[_i / 4];
@@ -759,6 +781,7 @@ int main(void)
     tcase_add_test(tc, numbers_far_from_white);
     tcase_add_loop_test(tc, differences_of_colours, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, levels_past_the_outermost, 0, 4 * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, gray_among_colours, 0, 2 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, a_gray_world, 0, 2 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, the_lightest_of_each_channel_becomes_white, 0, 2 * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, dark_corners, 0, 4 * WRITTEN_DTYPES);

@@ -5,6 +5,7 @@
  */
 #include "base/dtype.h"
 #include "graph/services.h"
+#include "ops/coverage.h"
 #include "ops/derived.h"
 #include "ops/infer.h"
 
@@ -497,6 +498,13 @@ static imgpar_status check_three_colours(const imgpar_array *node, ip_error *err
     return channels_of(node) >= 3 ? IMGPAR_OK : refuse(node, "; it must have 3 channels, or 4 with alpha", err);
 }
 
+static imgpar_status check_gray_or_colours(const imgpar_array *node, ip_error *err)
+{
+    const int64_t colours = channels_of(node) - ip_type_has_alpha(&node->inputs[0]->type);
+    return colours == 1 || colours >= 3 ? IMGPAR_OK
+                                        : refuse(node, "; it must have 1 channel or 3, or one more with alpha", err);
+}
+
 static imgpar_status check_inks(const imgpar_array *node, ip_error *err)
 {
     return channels_of(node) >= 4 ? IMGPAR_OK : refuse(node, "; it must have 4 channels, an ink each", err);
@@ -557,6 +565,7 @@ static imgpar_status (*const NEEDS[][MOST_CHECKS])(const imgpar_array *node, ip_
     [IP_NEEDS_ALIKE] = { ip_check_alike },
     [IP_NEEDS_TWO_IMAGES] = { ip_check_alike, check_image },
     [IP_NEEDS_COLOUR] = { check_three_colours, check_image },
+    [IP_NEEDS_GRAY_OR_COLOUR] = { check_gray_or_colours, check_image },
     [IP_NEEDS_INKS] = { check_inks, check_image },
     [IP_NEEDS_LEVELS] = { check_levels, check_image },
     [IP_NEEDS_MATRICES] = { check_any_columns },

@@ -28,6 +28,8 @@ SELECT c.value - b.value FROM img_counters c JOIN before b USING (name) WHERE na
 SELECT id, s.* FROM t, img_stats_of(img) s WHERE id = 2;
 SELECT min, max, round(mean, 6), round(std, 6), sum, count FROM t, img_stats_of(img_cast(lazy(img), 'f32')) WHERE id = 1;
 SELECT count(*) FROM img_stats_of(NULL);
+SELECT min, max, mean, round(std, 6), sum, count FROM img_stats_of(apply('cast(numbers([-128 127; 0 1]), i8)'));
+SELECT s.* FROM t, img_stats_of(apply('$1 > 70', img)) s WHERE id = 1;
 
 .print tiles: plain of a plain image, deferred of a deferred one
 SELECT "column", "row", x, y, width, height, img_format(image), hex(raw(image)) FROM t, img_tiles(img, 3, 2) WHERE id = 1;
