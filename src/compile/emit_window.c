@@ -19,7 +19,7 @@ enum { LEAST_APART = 3 /* taps along a row */ };
 enum { NESTED = 3 /* windows within others that are computed together, for as many taps */ };
 
 /* Of the values that are folded in one loop. */
-enum { MOST_WINDOWS = 16, WINDOW_OPERATIONS = 64 };
+enum { MOST_WINDOWS = 16, WINDOW_OPERATIONS = 84 };
 
 /* Windows, and loops of an element, each once. Windows of a group have the same taps, and are folded in one loop over
  * them. */
@@ -147,7 +147,8 @@ static int taps_at_once(ip_emit *e, const windows *g, int n)
 {
     int operations = 1;
     ip_expr *operand[MOST_OPERANDS];
-    if (has_nested(e, g) && !g->sliding) {
+    if (has_nested(e, g) && !g->sliding) { /* the ends of rows are few columns, and not worth the text */
+        if (!e->is_within) return 1;
         const windows nested = outermost_windows(e, operand, operands(g, operand));
         n = ip_min_int(n, ip_max_int(NESTED / ip_max_int(nested.n, 1), 1));
     }
