@@ -886,5 +886,12 @@ const pin pins[] = {
       1,
       " * 3)[(long)x * 3",
       NULL },
+    { "sums of patches are made for three neighbours together",
+      "rows",
+      { "around($1, 1, (p, q) -> (q, exp(boxblur((p - q) * (p - q), 5) * -0.0001)), \"mean\")", IMGPAR_F32, 1, 270, 2,
+        1e-4 },
+      1,
+      "k0 += 3",
+      NULL },
 };
 const int n_pins = sizeof pins / sizeof *pins;

@@ -16,9 +16,10 @@ enum { TAPS = 8 /* folded each time their accumulators are loaded and stored */ 
 enum { FUNCTION = 12, HALF_EXP = 8 /* operations that exp() and the like, and half_exp(), are counted as */ };
 enum { VECTOR = 16 /* elements of most vectors */ };
 enum { LEAST_APART = 3 /* taps along a row */ };
+enum { NESTED = 3 /* windows within others that are computed together, for as many taps */ };
 
 /* Of the values that are folded in one loop. */
-enum { MOST_WINDOWS = 16, WINDOW_OPERATIONS = 64 };
+enum { MOST_WINDOWS = 16, WINDOW_OPERATIONS = 84 };
 
 /* Windows, and loops of an element, each once. Windows of a group have the same taps, and are folded in one loop over
  * them. */
@@ -146,7 +147,11 @@ static int taps_at_once(ip_emit *e, const windows *g, int n)
 {
     int operations = 1;
     ip_expr *operand[MOST_OPERANDS];
-    if (has_nested(e, g) && !g->sliding) return 1;
+    if (has_nested(e, g) && !g->sliding) { /* the ends of rows are few columns, and not worth the text */
+        if (!e->is_within) return 1;
+        const windows nested = outermost_windows(e, operand, operands(g, operand));
+        n = ip_min_int(n, ip_max_int(NESTED / ip_max_int(nested.n, 1), 1));
+    }
     for (int k = operands(g, operand) - 1; k >= 0; k--) {
         int in_lanes = 0;
         ip_x_descend(e->ir, operand[k], count_in_lanes, &in_lanes);
@@ -256,20 +261,20 @@ static void fold_taps(ip_blockwise *b, const windows *g, int axis, int taps)
     lanes.may_repeat = g->at_once && b->more > 0;
     ip_mark in_lanes = ip_emit_enter_lanes(&lanes, width_of(e, g));
     if (n_values > taps || is_nested) ip_emit_count_uses(e, values, n_values);
-    for (int k = 0; k < g->n; k++) {
+    const char *sum[MOST_WINDOWS];
+    for (int i = 0; i < g->n * taps; i++) { /* tap by tap, so that what windows share is soon done with */
+        const int k = i % g->n, u = i / g->n, of = k * taps + u;
         const ip_expr *x = g->of[k];
-        const char *at = ip_text(e->ir, "%s[t]", g->acc[k]), *sum = at;
-        if (g->at_once) sum = ip_text(e->ir, "(%s)(%s)", ip_cl_type(x->dtype), ip_emit_window_start(e, x));
-        for (int u = 0; u < taps; u++) {
-            int i = k * taps + u;
-            const char *w = !weights[i] || names[i] ? names[i] : ip_emit_value(e, weights[i]);
-            const char *next = folded(e, x, sum, ip_emit_value(e, values[i]), w);
-            sum = u + 1 < taps ? ip_text(e->ir, "a%d", g->n > 1 ? e->n_values++ : u) : at;
-            if (u + 1 < taps)
-                ip_emit_let(e, ip_cl_type(x->dtype), sum, next);
-            else
-                ip_emit_set(e, at, next);
-        }
+        const char *at = ip_text(e->ir, "%s[t]", g->acc[k]);
+        if (u == 0)
+            sum[k] = g->at_once ? ip_text(e->ir, "(%s)(%s)", ip_cl_type(x->dtype), ip_emit_window_start(e, x)) : at;
+        const char *w = !weights[of] || names[of] ? names[of] : ip_emit_value(e, weights[of]);
+        const char *next = folded(e, x, sum[k], ip_emit_value(e, values[of]), w);
+        sum[k] = u + 1 < taps ? ip_text(e->ir, "a%d", g->n > 1 ? e->n_values++ : u) : at;
+        if (u + 1 < taps)
+            ip_emit_let(e, ip_cl_type(x->dtype), sum[k], next);
+        else
+            ip_emit_set(e, at, next);
     }
     ip_emit_leave_lanes(b, in_lanes);
 }
@@ -308,6 +313,11 @@ static void fold_line(ip_blockwise *b, const windows *g, int axis, int n, const 
 
 static void compute_group(ip_blockwise *b, windows *g);
 
+static bool have_same_taps(const ip_expr *a, const ip_expr *b)
+{
+    return b->op == IP_X_WINDOW && a->window == b->window && a->taps_y == b->taps_y && a->taps_x == b->taps_x;
+}
+
 /* Of windows along a row, those within that slide with their taps (ir/window.c, Note [Sliding windows]): computed once
  * for all taps. */
 static void compute_sliding(ip_blockwise *b, const windows *g, windows *sliding)
@@ -321,11 +331,21 @@ static void compute_sliding(ip_blockwise *b, const windows *g, windows *sliding)
         if (!ip_x_slides(e->ir, inner.of[k], g->of[0]->window, 2)) return;
     ip_blockwise wide = *b;
     wide.more += taps - 1;
+    windows first = { .n = inner.n };
+    for (int k = 0; k < inner.n; k++)
+        first.of[k] = ip_x_put_tap(e->ir, inner.of[k], g->of[0]->window, 1, ip_x_int(e->ir, IMGPAR_I32, 0));
     for (int k = 0; k < inner.n; k++) {
-        windows one = { .of = { ip_x_put_tap(e->ir, inner.of[k], g->of[0]->window, 1, ip_x_int(e->ir, IMGPAR_I32, 0)) },
-                        .n = 1 };
-        compute_group(&wide, &one);
-        inner.acc[k] = one.acc[0];
+        windows group = { .n = 0 };
+        int at[MOST_WINDOWS];
+        for (int i = k; i < inner.n; i++) {
+            if (inner.acc[i] || !have_same_taps(first.of[k], first.of[i])) continue;
+            at[group.n] = i;
+            group.of[group.n++] = first.of[i];
+        }
+        if (inner.acc[k]) continue;
+        compute_group(&wide, &group);
+        for (int i = 0; i < group.n; i++)
+            inner.acc[at[i]] = group.acc[i];
     }
     *sliding = inner;
 }
@@ -536,11 +556,6 @@ static void compute_taps(ip_blockwise *b, windows *g)
     g->sliding = NULL;
     for (int k = 0; k < g->n; k++)
         ip_emit_name(e, g->of[k], ip_text(e->ir, "%s[t]", g->acc[k])); /* in the lanes to come */
-}
-
-static bool have_same_taps(const ip_expr *a, const ip_expr *b)
-{
-    return b->op == IP_X_WINDOW && a->window == b->window && a->taps_y == b->taps_y && a->taps_x == b->taps_x;
 }
 
 void ip_emit_block_windows(ip_blockwise *b, ip_expr *const *roots, int n)
