@@ -100,6 +100,40 @@ stdin=two.png expect_run "two PNGs on standard input are not the first" 1 \
 expect_run "--format where the name tells none" 0 "" --format=png -e "\$1" in/a.png in/b.png -o "o4/$name"
 expect_files "the name is as given" o4 "./a ./b "
 
+# ---- how it is written --------------------------------------------------------------------------
+
+# size_of FILE: its bytes.
+size_of() { wc -c < "$1" | tr -d ' '; }
+
+# has_app1 FILE: whether a JPEG has EXIF or XMP.
+has_app1() { LC_ALL=C grep -q 'Exif' "$1"; }
+
+for settings in quality=20 quality=95; do
+    expect_run "--save=$settings" 0 "" -e "\$1" in/deep/d.jpg -o "saved/$settings.jpg" --save="$settings"
+done
+[ "$(size_of saved/quality=20.jpg)" -lt "$(size_of saved/quality=95.jpg)" ] || fail "quality=20 is not smaller than quality=95"
+"$imgpar_run" -e 'open("in/deep/d.jpg")' -o saved/one.jpg --save=quality=20 || fail "--save without files"
+cmp -s saved/one.jpg saved/quality=20.jpg || fail "--save is the same without files"
+echo 'save(open("in/deep/d.jpg"), "saved/conf.jpg", quality=20)' > saved.conf
+"$imgpar_run" saved.conf || fail "save() with quality"
+cmp -s saved/one.jpg saved/conf.jpg || fail "--save is not what save() writes"
+{ # a JPEG with EXIF: its orientation and nothing else, behind the two bytes that begin one
+    head -c 2 in/deep/d.jpg
+    printf '\377\341\000\042Exif\000\000MM\000\052\000\000\000\010\000\001\001\022\000\003\000\000\000\001\000\001\000\000\000\000\000\000'
+    tail -c +3 in/deep/d.jpg
+} > told.jpg
+expect_run "EXIF goes along" 0 "" -e "\$1" told.jpg -o saved/all.jpg
+has_app1 saved/all.jpg || fail "EXIF does not go along"
+expect_run "metadata=none" 0 "" -e "\$1" told.jpg -o saved/none.jpg --save='quality=80, metadata=none'
+! has_app1 saved/none.jpg || fail "metadata=none leaves EXIF in"
+expect_run "a setting of no such name" 2 "imgpar-run: --save=qualty=9: jpeg: unknown setting qualty; there are quality, \
+subsample, progressive, background, metadata, range" -e "\$1" in/a.png in/b.png -o "no/$name.jpg" --save=qualty=9
+expect_run "a setting that the format lacks" 2 "imgpar-run: --save=quality=9: png: unknown setting quality; there are bits, \
+level, metadata, range" -e "\$1" in/a.png in/b.png -o "no/$name.png" --save=quality=9
+expect_run "settings of nothing" 2 "imgpar-run: --save goes with -o, and says how that is written; save() in a text says it itself \
+(--help lists the options)" -e "mean(\$1)" in/a.png --save=quality=9
+[ ! -e no ] || fail "something was written"
+
 # ---- a pipeline file ------------------------------------------------------------------------------
 
 cat > soft.conf <<'END'

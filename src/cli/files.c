@@ -232,7 +232,8 @@ static imgpar_options options_for(worker *w)
                              .on_warning = note_warning,
                              .user = w,
                              .on_event = o->profile || o->trace || o->report ? note_event : NULL,
-                             .format = o->format };
+                             .format = o->format,
+                             .settings = o->settings };
 }
 
 /* Computes a picture that was built, and writes it; what it would be written to is NULL where it is printed. */

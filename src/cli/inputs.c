@@ -391,7 +391,7 @@ int inputs_check(inputs *in, const options *o, bool tells_format)
     for (size_t k = 0; k < in->n && !status && o->output; k++) {
         char *output = inputs_output(in, k, o->output);
         if (!output) status = out_of_memory();
-        if (!status && tells_format) status = check_format(output, o->format);
+        if (!status && tells_format) status = check_format(output, o);
         if (!status) status = check_identity(in, output, known, n_known, o);
         if (!status) names[k] = (key){ hash_of(output), 0, k };
         free(output);
