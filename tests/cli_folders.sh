@@ -181,8 +181,11 @@ expect_run "an open brace" 2 \
     "imgpar-run: -o no/{name.png: {name.png stands for nothing; {name} {ext} {n} {dir} do, and {{ is a brace" \
     -e "\$1" in/a.png -o "no/{name.png"
 expect_run "a name without a format" 2 \
-    "imgpar-run: -o no/notes.txt: its ending tells no format; .png .jpg .npy .pnm .ppm .pgm .pam do, or --format" \
-    -e "\$1" in/a.png in/deep/notes.txt -o "no/$name.{ext}"
+    "imgpar-run: -o no/a.txt: its ending tells no format; .png .jpg .npy .pnm .ppm .pgm .pam do, or --format" \
+    -e "\$1" in/a.png in/deep/notes.txt -o "no/$name.txt"
+expect_run "a file whose {ext} tells no format" 1 "imgpar-run: in/deep/notes.txt: its ending, {ext} of -o, tells no format
+imgpar-run: 1 of 2 files failed" -e "\$1" in/deep/notes.txt in/a.png -o "ext/$name.{ext}"
+expect_files "is passed by like one that is damaged" ext "./a.png "
 expect_run "a folder" 2 "imgpar-run: in is a folder; --recursive reads all pictures in it" -e "\$1" in -o "no/$name.png"
 expect_run "a folder among files" 1 "imgpar-run: in/deep is a folder; --recursive reads all pictures in it" \
     -e "\$1" in/a.png in/deep -o "beside/$name.png"
@@ -196,7 +199,8 @@ expect_run "standard input for the text and a picture" 2 "imgpar-run: standard i
 stdin=
 expect_run "a text without \$1" 2 "imgpar-run: -e reads no \$1, so what is given for it would change nothing" \
     -e "$draw" in/a.png -o no/x.png
-expect_run "\$2" 2 "imgpar-run: -e:1:6: \$2: only 1 argument is given
+expect_run "\$2" 2 "imgpar-run: -e:1:6: \$2: only 1 argument is given; of several files imgpar-run runs the text once for each, \
+as \$1, and the other one is open(\"FILE\")
 \$1 + \$2
      ^" -e "\$1 + \$2" in/a.png -o no/x.png
 expect_run "save in the text" 2 \
@@ -222,10 +226,12 @@ the other does not (--help lists the options)" --quiet --progress -e "\$1" in/a.
 
 # ---- folders and lists --------------------------------------------------------------------------------
 
-expect_run "--recursive" 0 "" --recursive -e "\$1" in -o "o8/$dir/$name.{ext}"
+expect_run "--recursive" 0 \
+    "imgpar-run: 1 file was left out: the ending tells no format that is read; .png .jpg .npy .pnm .ppm .pgm .pam do" --recursive -e "\$1" in -o "o8/$dir/$name.{ext}"
 expect_files "all pictures below, but hidden ones and what is none" o8 "./a.png ./b.png ./c.png ./deep/d.jpg ./deep/er/e.pgm "
 ln -s .. in/deep/up
-expect_run "a folder that links to itself" 0 "" --recursive -e "\$1" in/ -o "o9/$dir/{n}.png"
+expect_run "a folder that links to itself" 0 \
+    "imgpar-run: 1 file was left out: the ending tells no format that is read; .png .jpg .npy .pnm .ppm .pgm .pam do" --recursive -e "\$1" in/ -o "o9/$dir/{n}.png"
 expect_files "is not followed, and names are in order" o9 "./1.png ./2.png ./3.png ./deep/4.png ./deep/er/5.png "
 rm in/deep/up
 expect_run "an empty folder" 1 "imgpar-run: there is no file to read" --recursive -e "\$1" empty -o "o10/$name.png"

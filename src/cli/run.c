@@ -267,6 +267,7 @@ static int gather(job *j)
     if (!status && j->in.n == 0 && j->in.has_folders) return EXIT_USAGE;
     if (!status && j->in.n == 0) {
         complain("there is no file to read");
+        inputs_tell_left_out(&j->in, o);
         status = EXIT_FAILED;
     }
     if (!status && o->report &&
