@@ -100,6 +100,40 @@ stdin=two.png expect_run "two PNGs on standard input are not the first" 1 \
 expect_run "--format where the name tells none" 0 "" --format=png -e "\$1" in/a.png in/b.png -o "o4/$name"
 expect_files "the name is as given" o4 "./a ./b "
 
+# ---- how it is written --------------------------------------------------------------------------
+
+# size_of FILE: its bytes.
+size_of() { wc -c < "$1" | tr -d ' '; }
+
+# has_app1 FILE: whether a JPEG has EXIF or XMP.
+has_app1() { LC_ALL=C grep -q 'Exif' "$1"; }
+
+for settings in quality=20 quality=95; do
+    expect_run "--save=$settings" 0 "" -e "\$1" in/deep/d.jpg -o "saved/$settings.jpg" --save="$settings"
+done
+[ "$(size_of saved/quality=20.jpg)" -lt "$(size_of saved/quality=95.jpg)" ] || fail "quality=20 is not smaller than quality=95"
+"$imgpar_run" -e 'open("in/deep/d.jpg")' -o saved/one.jpg --save=quality=20 || fail "--save without files"
+cmp -s saved/one.jpg saved/quality=20.jpg || fail "--save is the same without files"
+echo 'save(open("in/deep/d.jpg"), "saved/conf.jpg", quality=20)' > saved.conf
+"$imgpar_run" saved.conf || fail "save() with quality"
+cmp -s saved/one.jpg saved/conf.jpg || fail "--save is not what save() writes"
+{ # a JPEG with EXIF: its orientation and nothing else, behind the two bytes that begin one
+    head -c 2 in/deep/d.jpg
+    printf '\377\341\000\042Exif\000\000MM\000\052\000\000\000\010\000\001\001\022\000\003\000\000\000\001\000\001\000\000\000\000\000\000'
+    tail -c +3 in/deep/d.jpg
+} > told.jpg
+expect_run "EXIF goes along" 0 "" -e "\$1" told.jpg -o saved/all.jpg
+has_app1 saved/all.jpg || fail "EXIF does not go along"
+expect_run "metadata=none" 0 "" -e "\$1" told.jpg -o saved/none.jpg --save='quality=80, metadata=none'
+! has_app1 saved/none.jpg || fail "metadata=none leaves EXIF in"
+expect_run "a setting of no such name" 2 "imgpar-run: --save=qualty=9: jpeg: unknown setting qualty; there are quality, \
+subsample, progressive, background, metadata, range" -e "\$1" in/a.png in/b.png -o "no/$name.jpg" --save=qualty=9
+expect_run "a setting that the format lacks" 2 "imgpar-run: --save=quality=9: png: unknown setting quality; there are bits, \
+level, metadata, range" -e "\$1" in/a.png in/b.png -o "no/$name.png" --save=quality=9
+expect_run "settings of nothing" 2 "imgpar-run: --save goes with -o, and says how that is written; save() in a text says it itself \
+(--help lists the options)" -e "mean(\$1)" in/a.png --save=quality=9
+[ ! -e no ] || fail "something was written"
+
 # ---- a pipeline file ------------------------------------------------------------------------------
 
 cat > soft.conf <<'END'
@@ -147,8 +181,11 @@ expect_run "an open brace" 2 \
     "imgpar-run: -o no/{name.png: {name.png stands for nothing; {name} {ext} {n} {dir} do, and {{ is a brace" \
     -e "\$1" in/a.png -o "no/{name.png"
 expect_run "a name without a format" 2 \
-    "imgpar-run: -o no/notes.txt: its ending tells no format; .png .jpg .npy .pnm .ppm .pgm .pam do, or --format" \
-    -e "\$1" in/a.png in/deep/notes.txt -o "no/$name.{ext}"
+    "imgpar-run: -o no/a.txt: its ending tells no format; .png .jpg .npy .pnm .ppm .pgm .pam do, or --format" \
+    -e "\$1" in/a.png in/deep/notes.txt -o "no/$name.txt"
+expect_run "a file whose {ext} tells no format" 1 "imgpar-run: in/deep/notes.txt: its ending, {ext} of -o, tells no format
+imgpar-run: 1 of 2 files failed" -e "\$1" in/deep/notes.txt in/a.png -o "ext/$name.{ext}"
+expect_files "is passed by like one that is damaged" ext "./a.png "
 expect_run "a folder" 2 "imgpar-run: in is a folder; --recursive reads all pictures in it" -e "\$1" in -o "no/$name.png"
 expect_run "a folder among files" 1 "imgpar-run: in/deep is a folder; --recursive reads all pictures in it" \
     -e "\$1" in/a.png in/deep -o "beside/$name.png"
@@ -162,7 +199,8 @@ expect_run "standard input for the text and a picture" 2 "imgpar-run: standard i
 stdin=
 expect_run "a text without \$1" 2 "imgpar-run: -e reads no \$1, so what is given for it would change nothing" \
     -e "$draw" in/a.png -o no/x.png
-expect_run "\$2" 2 "imgpar-run: -e:1:6: \$2: only 1 argument is given
+expect_run "\$2" 2 "imgpar-run: -e:1:6: \$2: only 1 argument is given; of several files imgpar-run runs the text once for each, \
+as \$1, and the other one is open(\"FILE\")
 \$1 + \$2
      ^" -e "\$1 + \$2" in/a.png -o no/x.png
 expect_run "save in the text" 2 \
@@ -188,10 +226,12 @@ the other does not (--help lists the options)" --quiet --progress -e "\$1" in/a.
 
 # ---- folders and lists --------------------------------------------------------------------------------
 
-expect_run "--recursive" 0 "" --recursive -e "\$1" in -o "o8/$dir/$name.{ext}"
+expect_run "--recursive" 0 \
+    "imgpar-run: 1 file was left out: the ending tells no format that is read; .png .jpg .npy .pnm .ppm .pgm .pam do" --recursive -e "\$1" in -o "o8/$dir/$name.{ext}"
 expect_files "all pictures below, but hidden ones and what is none" o8 "./a.png ./b.png ./c.png ./deep/d.jpg ./deep/er/e.pgm "
 ln -s .. in/deep/up
-expect_run "a folder that links to itself" 0 "" --recursive -e "\$1" in/ -o "o9/$dir/{n}.png"
+expect_run "a folder that links to itself" 0 \
+    "imgpar-run: 1 file was left out: the ending tells no format that is read; .png .jpg .npy .pnm .ppm .pgm .pam do" --recursive -e "\$1" in/ -o "o9/$dir/{n}.png"
 expect_files "is not followed, and names are in order" o9 "./1.png ./2.png ./3.png ./deep/4.png ./deep/er/5.png "
 rm in/deep/up
 expect_run "an empty folder" 1 "imgpar-run: there is no file to read" --recursive -e "\$1" empty -o "o10/$name.png"

@@ -232,7 +232,8 @@ static imgpar_options options_for(worker *w)
                              .on_warning = note_warning,
                              .user = w,
                              .on_event = o->profile || o->trace || o->report ? note_event : NULL,
-                             .format = o->format };
+                             .format = o->format,
+                             .settings = o->settings };
 }
 
 /* Computes a picture that was built, and writes it; what it would be written to is NULL where it is printed. */
@@ -261,6 +262,10 @@ static outcome make_file(worker *w)
     struct stat found;
     char *output = b->o->output ? inputs_output(b->in, w->k, b->o->output) : NULL;
     if (b->o->output && !output) return fail_file(w, IMGPAR_E_HOST_MEMORY, "out of memory");
+    if (b->in->items[w->k].has_no_format) {
+        free(output);
+        return fail_file(w, IMGPAR_E_ARGUMENT, "its ending, {ext} of -o, tells no format");
+    }
     const bool is_file = stat(path, &found) == 0 && S_ISREG(found.st_mode);
     outcome what = SKIPPED;
     w->slot->bytes = is_file ? (uint64_t)found.st_size : 0;
@@ -458,6 +463,7 @@ static int end(const batch *b)
         complain("stopped after %zu of %zu files", done->files, done->of);
     else if (done->failed && done->of > 1)
         complain("%zu of %zu files failed", done->failed, done->of);
+    inputs_tell_left_out(b->in, b->o);
     return done->failed || done->files < done->of || b->in->n_unread ? EXIT_FAILED : EXIT_DONE;
 }
 

@@ -64,6 +64,8 @@ static int take_found(inputs *in, char *path, size_t below)
         status = search(in, path, below);
     else if (is_there && imgpar_path_format(path) && stat(path, &target) == 0 && S_ISREG(target.st_mode))
         return append(in, path, below);
+    else if (is_there && stat(path, &target) == 0 && S_ISREG(target.st_mode))
+        in->n_left_out++;
     free(path);
     return status;
 }
@@ -124,6 +126,13 @@ int inputs_add_listed(inputs *in, const options *o)
     }
     free(name);
     return status;
+}
+
+void inputs_tell_left_out(const inputs *in, const options *o)
+{
+    if (in->n_left_out > 0 && !o->quiet)
+        complain("%zu file%s left out: the ending tells no format that is read; .png .jpg .npy .pnm .ppm .pgm .pam do",
+                 in->n_left_out, in->n_left_out == 1 ? " was" : "s were");
 }
 
 imgpar_array *inputs_open(const inputs *in, size_t k, imgpar_context *ctx)
@@ -310,6 +319,14 @@ static int check_template(const inputs *in, const char *template)
     return ok ? EXIT_DONE : EXIT_USAGE;
 }
 
+/* Does the template end in {ext}, and the file's name tell no format? Such an output has none. */
+static bool has_no_format(const input *item, const options *o)
+{
+    static const char ending[] = ".{ext}";
+    const size_t n = strlen(o->output), m = sizeof ending - 1;
+    return !o->format && n >= m && strcmp(o->output + n - m, ending) == 0 && !imgpar_path_format(item->path);
+}
+
 static int check_folders(const inputs *in, const char *template)
 {
     for (size_t k = 0; k < in->n && strstr(template, "{dir}"); k++) {
@@ -391,7 +408,8 @@ int inputs_check(inputs *in, const options *o, bool tells_format)
     for (size_t k = 0; k < in->n && !status && o->output; k++) {
         char *output = inputs_output(in, k, o->output);
         if (!output) status = out_of_memory();
-        if (!status && tells_format) status = check_format(output, o->format);
+        in->items[k].has_no_format = tells_format && has_no_format(&in->items[k], o);
+        if (!status && tells_format && !in->items[k].has_no_format) status = check_format(output, o);
         if (!status) status = check_identity(in, output, known, n_known, o);
         if (!status) names[k] = (key){ hash_of(output), 0, k };
         free(output);

@@ -25,20 +25,24 @@ typedef struct input {
     size_t below; /* where in path the part below the searched folder begins; 0: no folder was searched */
     void *bytes;  /* what standard input had, where it was looked at before; owned */
     size_t n_bytes;
+    bool has_no_format; /* -o names its output by {ext}, which tells none */
 } input;
 
 typedef struct inputs {
     input *items;
     size_t n, capacity;
-    uint64_t bytes;   /* of all files, as far as they can be seen */
-    size_t n_unread;  /* folders that were passed by, which was said */
-    bool has_folders; /* some of them for want of --recursive */
+    uint64_t bytes;    /* of all files, as far as they can be seen */
+    size_t n_unread;   /* folders that were passed by, which was said */
+    size_t n_left_out; /* files in folders whose names tell no format */
+    bool has_folders;  /* some of them for want of --recursive */
 } inputs;
 
 /* Adds a file, or with o->recursive what is in a folder. EXIT_DONE, or what to exit with after saying why. */
 int inputs_add(inputs *in, const options *o, const char *path);
 /* Adds the names that standard input lists, each ended by a zero byte. */
 int inputs_add_listed(inputs *in, const options *o);
+/* Says how many files in folders were passed by, unless it is to be --quiet. */
+void inputs_tell_left_out(const inputs *in, const options *o);
 /* Is there a mistake in the names of what would be written? Two of one name, one that is an input or the file of the
  * pipeline, and, where it must tell_format, one that tells none. Looks at all of them before anything is written. */
 int inputs_check(inputs *in, const options *o, bool tells_format);

@@ -23,6 +23,7 @@ enum {
     OPT_NO_FUSE,
     OPT_VERIFY,
     OPT_FORMAT,
+    OPT_SAVE,
     OPT_MATRIX,
     OPT_TRACE,
     OPT_MEM_LIMIT,
@@ -64,6 +65,8 @@ static const row rows[] = {
     { OPT_STOP_ON_ERROR, "stop-on-error", no_argument, "", 0, NULL, "stop at the first file that fails" },
     { OPT_FORMAT, "format", required_argument, "=FORMAT", WORD(format), "png|jpeg|jpg|npy|pnm|ppm|pgm|pam|y4m",
       "the format of what is written to - or -o" },
+    { OPT_SAVE, "save", required_argument, "=SETTINGS", WORD(settings), NULL,
+      "how -o is written, as by save(): 'quality=80, metadata=none'" },
     { OPT_MATRIX, "matrix", required_argument, "=601", WORD(matrix), "601|709|2020",
       "the colours of Y4M: BT.601, 709 or 2020" },
     { OPT_SHOW, "show", optional_argument, "[=window|kitty|sixel|blocks]", 0, "auto|window|kitty|sixel|blocks",
@@ -275,8 +278,32 @@ static int operands(options *o, int n, char **words)
     return takes_files(o) ? EXIT_DONE : check_settings(o);
 }
 
-int check_format(const char *output, const char *format)
+int check_settings_of(const char *format, const options *o)
 {
+    static const char *fine; /* the format that was found so last: of many files it is mostly the same */
+    const unsigned char black = 0;
+    const int64_t one[] = { 1, 1 };
+    imgpar_context *ctx = NULL;
+    if (!o->settings || (fine && strcmp(format, fine) == 0)) return EXIT_DONE;
+    imgpar_status st = imgpar_context_new("ref", &ctx);
+    imgpar_array *a = st ? NULL : imgpar_array_from_data(ctx, IMGPAR_U8, 2, one, &black);
+    const imgpar_options how = { .struct_size = sizeof how, .format = format, .settings = o->settings };
+    void *bytes = NULL;
+    size_t n;
+    if (!st) st = imgpar_encode(a, &how, &bytes, &n);
+    const char *why = a ? imgpar_array_message(a) : "";
+    if (strncmp(why, "encode: ", 8) == 0) why += 8;
+    if (st) complain("--save=%s: %s", o->settings, why[0] ? why : imgpar_status_name(st));
+    if (!st) fine = format;
+    imgpar_free(bytes);
+    imgpar_array_release(a);
+    imgpar_context_release(ctx);
+    return st == IMGPAR_OK ? EXIT_DONE : EXIT_USAGE;
+}
+
+int check_format(const char *output, const options *o)
+{
+    const char *format = o->format;
     char as_path[32];
     struct stat found;
     snprintf(as_path, sizeof as_path, "x.%s", format ? format : "");
@@ -286,7 +313,7 @@ int check_format(const char *output, const char *format)
     else if (named && ending && strcmp(named, ending) != 0)
         complain("-o %s and --format=%s contradict each other", output, format);
     else if (named || ending)
-        return EXIT_DONE;
+        return check_settings_of(named ? named : ending, o);
     else if (strcmp(output, "-") == 0)
         complain("-o - needs a format: --format=png, jpeg, npy or pnm");
     else if (stat(output, &found) == 0 && S_ISDIR(found.st_mode))
@@ -322,6 +349,8 @@ static const struct {
     { OPT_TUNE, OPT_SCHEDULE, tries_all },
     { OPT_TUNE, OPT_NO_FUSE, tries_all },
     { OPT_TUNE, '0', only_measures },
+    { OPT_EXPLAIN, OPT_SAVE, computes_nothing },
+    { OPT_TUNE, OPT_SAVE, only_measures },
     { OPT_TIER, OPT_VERIFY, "what is verified are kernels" },
     { OPT_TIER, OPT_TUNE, only_measures },
     { OPT_QUIET, OPT_PROGRESS, "one tells how far it is, the other does not" },
@@ -361,6 +390,8 @@ static int check_together(const options *o, const bool given[N_ROWS])
              rows[i].code == OPT_VERSION))
             return usage("--%s is given alone", rows[i].name);
     if (check_for_files(o, given)) return EXIT_USAGE;
+    if (o->action == ACTION_RUN && o->settings && !o->output)
+        return usage("%s", "--save goes with -o, and says how that is written; save() in a text says it itself");
     for (size_t k = 0; k < sizeof conflicts / sizeof *conflicts; k++) {
         const row *one = row_of(conflicts[k].one), *other = row_of(conflicts[k].other);
         if (given[one - rows] && given[other - rows])

@@ -28,6 +28,7 @@ typedef struct options {
     action action;
     const char *help_op;                      /* --help OP, or NULL */
     const char *expression, *output, *format; /* -e, -o, --format */
+    const char *settings;                     /* --save: how -o is written; NULL: by default */
     const char *matrix;                       /* of Y4M: "601", "709" or "2020"; NULL: "601" */
     const char *device, *placement, *schedule, *tier, *mem_limit, *max_pixels;
     const char *trace;   /* the file it is written to, or NULL */
@@ -49,9 +50,11 @@ typedef struct options {
 int options_parse(int argc, char **argv, options *o);
 /* The options, a line each, on stdout. */
 void options_print(void);
-/* Does the name of -o, or of what is written for a picture, tell its format, or --format (or NULL) do? EXIT_DONE or
- * EXIT_USAGE. */
-int check_format(const char *output, const char *format);
+/* Does the name of -o, or of what is written for a picture, tell its format, or --format do, and does that have what
+ * --save says? EXIT_DONE or EXIT_USAGE. */
+int check_format(const char *output, const options *o);
+/* Does that format have what --save says? EXIT_DONE or EXIT_USAGE. */
+int check_settings_of(const char *format, const options *o);
 /* Is each NAME of n words NAME=VALUE there once? EXIT_DONE or EXIT_USAGE. */
 int check_given_once(char *const *settings, int n);
 /* Is it "-", or FILE.y4m? */

@@ -267,6 +267,7 @@ static int gather(job *j)
     if (!status && j->in.n == 0 && j->in.has_folders) return EXIT_USAGE;
     if (!status && j->in.n == 0) {
         complain("there is no file to read");
+        inputs_tell_left_out(&j->in, o);
         status = EXIT_FAILED;
     }
     if (!status && o->report &&
@@ -350,7 +351,7 @@ static int prepare(job *j)
     const options *o = j->o;
     text_source *t = &j->source;
     const bool may_have_files = o->listed || o->n_words > 0;
-    if (o->output && !may_have_files && check_format(o->output, o->format)) return EXIT_USAGE;
+    if (o->output && !may_have_files && check_format(o->output, o)) return EXIT_USAGE;
     int status = find_text(o, t);
     imgpar_status st = status ? IMGPAR_OK : imgpar_pipeline_parse(t->name, t->text, t->folder, &j->p);
     if (st) {
@@ -358,7 +359,7 @@ static int prepare(job *j)
         status = exit_of(st);
     }
     if (!status) status = sort_words(j);
-    if (!status && o->output && !j->has_files) status = check_format(o->output, o->format);
+    if (!status && o->output && !j->has_files) status = check_format(o->output, o);
     if (!status) status = set_params(j);
     if (!status) status = find_video(j);
     if (!status) status = check_text(j, t->text);
@@ -434,6 +435,7 @@ static int save(imgpar_array *a, const options *o, const imgpar_options *options
 {
     imgpar_options with_format = *options_of_run;
     with_format.format = o->format;
+    with_format.settings = o->settings;
     imgpar_status st = imgpar_save(a, o->output, &with_format);
     if (st) complain("%s", imgpar_array_message(a));
     return exit_of(st);

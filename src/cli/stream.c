@@ -82,7 +82,12 @@ int stream_check(const options *o, inputs *in, video_kind kind)
         return EXIT_USAGE;
     }
     const bool is_video = is_y4m(o, kind);
-    if (!o->output || (strcmp(o->output, "-") == 0 && (!o->format || is_video))) return EXIT_DONE;
+    if (is_video && o->settings) {
+        complain("--save: Y4M has no settings; --matrix tells its colours");
+        return EXIT_USAGE;
+    }
+    if (o->output && strcmp(o->output, "-") == 0 && !o->format && !is_video) return check_settings_of("pnm", o);
+    if (!o->output || (strcmp(o->output, "-") == 0 && is_video)) return EXIT_DONE;
     const int status = inputs_check(in, o, !is_video);
     if (status || !is_video) return status;
     if (has_names(o, in))
@@ -188,7 +193,8 @@ static imgpar_status make_frame(stream *s)
                                       .on_warning = on_warning,
                                       .on_event = o->profile || o->trace ? on_event : NULL,
                                       .user = s,
-                                      .format = s->to == TO_Y4M ? NULL : o->format };
+                                      .format = s->to == TO_Y4M ? NULL : o->format,
+                                      .settings = s->to == TO_Y4M ? NULL : o->settings };
     imgpar_array *a = imgpar_pipeline_apply_frames(s->p, s->ctx, s->frames, s->n_frames);
     imgpar_status st = imgpar_array_status(a);
     if (st)
