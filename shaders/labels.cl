@@ -16,7 +16,8 @@
  *
  * Of what its kernels take: P_ROWS a strip, P_STRIPS; P_ITEMS, work-items there is work for; P_MOST runs a row;
  * P_CORNERS, 1: pixels that meet at a corner are neighbours; P_EACH, rows of a work-item of lb_write; P_GROUP, strips
- * of a group in lb_join; P_PLANE, rows a plane: planes do not meet.
+ * of a group in lb_join; P_PLANE, rows a plane; P_ACROSS, how elements of neighbouring planes meet: -1 not at all, 0
+ * where they share a face, 1 an edge, 2 a corner.
  */
 static inline int lb_item(__global const int *P)
 {
@@ -111,6 +112,21 @@ static int lb_meet(__global const LB_END *restrict ends, __global int *restrict 
     return n;
 }
 
+#ifndef LB_MARKED
+/* Joins the runs of row y with those of rows in the plane before it, of which [first, end) are looked at. */
+static void lb_meet_plane(__global const LB_END *restrict ends, __global int *restrict parent,
+                          __global const int2 *restrict rows, int y, int first, int end, __global int *restrict tally,
+                          __global const int *restrict P)
+{
+    const int in_plane = y % P_PLANE, reach = min(P_ACROSS, 1);
+    for (int by = max(-reach, -in_plane); by <= min(reach, P_PLANE - 1 - in_plane); by++) {
+        const int other = y - P_PLANE + by;
+        if (other >= first && other < end)
+            lb_meet(ends, parent, rows[other], rows[y], P_ACROSS > (by != 0), false, tally, P_ROWS * P_MOST);
+    }
+}
+#endif
+
 #ifdef LB_MARKED
 /* Which runs of a row have a pixel that is marked. */
 static void lb_marks(__global const uchar *restrict marks, __global const LB_END *restrict ends, int2 own,
@@ -141,6 +157,9 @@ __kernel void lb_strips(__global const uchar *restrict mask,
     const int y0 = strip * P_ROWS, y1 = min(y0 + P_ROWS, P_HEIGHT), first = y0 * most;
     int2 above = (int2)(first, first);
     int n = 0;
+#ifndef LB_MARKED
+    tally[strip] = 0;
+#endif
     for (int y = y0; y < y1; y++) {
         const int from = above.y;
         const int2 own = (int2)(from, from + lb_runs(mask + (long)y * width, width, ends + 2 * (long)from));
@@ -150,11 +169,14 @@ __kernel void lb_strips(__global const uchar *restrict mask,
         if (y % P_PLANE == 0) above.x = above.y;
         n += lb_meet(ends, parent, above, own, P_CORNERS, true, tally, 1);
         rows[y] = above = own;
+#ifndef LB_MARKED
+        lb_meet_plane(ends, parent, rows, y, y0, y, tally, P);
+#endif
     }
     for (int k = first; k < above.y; k++)
         parent[k] = parent[parent[k]];
 #ifndef LB_MARKED
-    tally[strip] = n;
+    tally[strip] += n;
 #endif
 }
 
@@ -164,8 +186,14 @@ __kernel void lb_join(__global const LB_END *restrict ends, __global int *restri
 {
     const int item = lb_item(P);
     const long strip = ((long)2 * item + 1) * P_GROUP, y = strip * P_ROWS;
-    if (item < P_ITEMS && strip < P_STRIPS && y % P_PLANE != 0)
-        lb_meet(ends, parent, rows[y - 1], rows[y], P_CORNERS, false, tally, P_ROWS * P_MOST);
+    if (item >= P_ITEMS || strip >= P_STRIPS) return;
+    if (y % P_PLANE != 0) lb_meet(ends, parent, rows[y - 1], rows[y], P_CORNERS, false, tally, P_ROWS * P_MOST);
+#ifndef LB_MARKED
+    if (P_ACROSS < 0) return;
+    const int end = (int)min((strip + P_GROUP) * P_ROWS, min(y + P_PLANE + 1, (long)P_HEIGHT));
+    for (int k = (int)y; k < end; k++)
+        lb_meet_plane(ends, parent, rows, k, (int)(y - (long)P_GROUP * P_ROWS), (int)y, tally, P);
+#endif
 }
 
 #ifndef LB_MARKED

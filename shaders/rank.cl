@@ -17,7 +17,7 @@
  *     rk_slide_mode   the rest: as rk_slide, under the counts a tree of the largest ones
  *     rk_count_mode   small windows: one value after the other, by counting its like
  *
- * Of what its kernels take: P_COLUMNS, P_ROWS, P_PLANES and P_CHANNELS of the result; P_IS_DISC, else a square;
+ * Of what its kernels take: P_COLUMNS, P_ROWS, P_PLANES and P_CHANNELS of the result; P_SHAPE of the window;
  * P_STRIP_COLUMNS, P_STRIP_ROWS of a strip, which is what a work-item computes of a channel; P_ACROSS, P_DOWN, strips;
  * P_FIRST of them, of P_STRIPS in all; P_BEFORE, rows in the source before the first one; P_PLANE_ROWS of a plane of
  * it; P_WORDS of scratch memory each.
@@ -47,9 +47,11 @@ static inline bool rk_strip_of(int item, __global const int *P, rk_strip *s)
 }
 
 /* Half the window's width in the row so far from its middle. */
-static inline int rk_span(int radius, int by, bool is_disc)
+static inline int rk_span(int radius, int by, int shape)
 {
-    if (!is_disc) return radius;
+    if (shape == RK_SQUARE) return radius;
+    if (shape == RK_DIAMOND) return radius - max(by, -by);
+    if (shape == RK_CROSS) return by == 0 ? radius : 0;
     int span = 0;
     while ((span + 1) * (span + 1) + by * by <= radius * radius)
         span++;
@@ -242,7 +244,7 @@ __kernel void rk_slide(__global const S_T *restrict source, __global uint *restr
     __global S_T *out = result + s.result;
     __global int *spans = (__global int *)(scratch + (long)item * P_WORDS);
     for (int i = -radius; i <= radius; i++)
-        spans[i + radius] = rk_span(radius, i, P_IS_DISC);
+        spans[i + radius] = rk_span(radius, i, P_SHAPE);
 #if S_BITS > 16
     const int all = m * (rows + 2 * radius);
     __global S_T *memory = (__global S_T *)(spans + 256), *levels_keys;
@@ -261,7 +263,7 @@ __kernel void rk_slide(__global const S_T *restrict source, __global uint *restr
     for (int j = 0; j <= 2 * radius; j++)
         for (int i = radius - spans[j]; i <= radius + spans[j]; i++)
             rk_count_in(&w, RK_LEVEL(j, i), 1);
-    /* Along a row, down, and back along the next one. A disc is as wide as it is high. */
+    /* Along a row, down, and back along the next one. All shapes are as wide as they are high. */
     int x = 0, by = 1;
     for (int y = 0; y < rows; y++) {
         for (int left = n;;) {
@@ -291,9 +293,9 @@ __kernel void rk_slide(__global const S_T *restrict source, __global uint *restr
 
 /* Half the window's width in row `by`, which follows the row of which it was `span`; the first one is -radius, of
  * which it is 0. */
-static inline int rk_next_span(int radius, int by, int span, bool is_disc)
+static inline int rk_next_span(int radius, int by, int span, int shape)
 {
-    if (!is_disc) return radius;
+    if (shape != RK_DISC) return rk_span(radius, by, shape);
     while ((span + 1) * (span + 1) + by * by <= radius * radius)
         span++;
     while (span * span + by * by > radius * radius)
@@ -321,7 +323,7 @@ void rk_down(__global const S_T *restrict source, __global S_T *restrict result,
     for (int i = 0; i < 256; i++)
         own[i * RK_ITEMS] = 0;
     for (int j = -radius, span = 0; j <= radius; j++) {
-        span = rk_next_span(radius, j, span, P_IS_DISC);
+        span = rk_next_span(radius, j, span, P_SHAPE);
         for (int i = -span; i <= span; i++)
             own[key_of(in[j * pitch + (long)i * step], false) * RK_ITEMS]++;
     }
@@ -334,9 +336,9 @@ void rk_down(__global const S_T *restrict source, __global S_T *restrict result,
         *out = key_element((S_T)level, false);
         out += row;
         if (++y >= y1) return;
-        /* A disc is as wide as it is high. */
+        /* All shapes are as wide as they are high. */
         for (int i = -radius, span = 0; i <= radius; i++) {
-            span = rk_next_span(radius, i, span, P_IS_DISC);
+            span = rk_next_span(radius, i, span, P_SHAPE);
             const int leaves = key_of(in[-span * pitch + (long)i * step], false);
             const int enters = key_of(in[(span + 1) * pitch + (long)i * step], false);
             own[leaves * RK_ITEMS]--;
@@ -365,7 +367,7 @@ __kernel void rk_count(__global const S_T *restrict source, __global S_T *restri
         const S_T higher = key | (S_T)1 << bit;
         int less = 0;
         for (int j = -radius; j <= radius; j++) {
-            const int span = rk_span(radius, j, P_IS_DISC);
+            const int span = rk_span(radius, j, P_SHAPE);
             for (int i = -span; i <= span; i++)
                 less += key_of(in[j * pitch + (long)i * step], false) < higher;
         }
@@ -509,7 +511,7 @@ __kernel void rk_slide_mode(__global const S_T *restrict source, __global uint *
     __global S_T *out = result + s.result;
     __global int *spans = (__global int *)(scratch + (long)item * P_WORDS);
     for (int i = -radius; i <= radius; i++)
-        spans[i + radius] = rk_span(radius, i, P_IS_DISC);
+        spans[i + radius] = rk_span(radius, i, P_SHAPE);
     rk_tree tree;
 #if S_BITS > 16
     const int m = n + 2 * radius;
@@ -523,7 +525,7 @@ __kernel void rk_slide_mode(__global const S_T *restrict source, __global uint *
     for (int j = 0; j <= 2 * radius; j++)
         for (int i = radius - spans[j]; i <= radius + spans[j]; i++)
             rk_enter(&tree, RK_LEVEL(j, i));
-    /* Along a row, down, and back along the next one. A disc is as wide as it is high. */
+    /* Along a row, down, and back along the next one. All shapes are as wide as they are high. */
     int x = 0, by = 1;
     for (int y = 0; y < rows; y++) {
         for (int left = n;;) {
@@ -562,7 +564,7 @@ __kernel void rk_count_mode(__global const S_T *restrict source, __global S_T *r
         S_T key = S_ALL;
         int count = 0, left = 0;
         for (int j = -radius; j <= radius; j++) {
-            const int span = rk_span(radius, j, P_IS_DISC);
+            const int span = rk_span(radius, j, P_SHAPE);
             for (int i = -span; i <= span; i++) {
                 const S_T now = key_of(in[j * pitch + (long)i * step], false);
                 if (now < from) continue;

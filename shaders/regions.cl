@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where the regions of a matrix of labels are: of each label how many elements have it, the sums of their y and x, and
- * the smallest and largest y and x. Rows are walked by runs of equal labels.
+ * the smallest and largest y and x; of a volume, with RG_VOLUME, of z, y and x. Rows are walked by runs of equal
+ * labels.
  *
  *     rg_add    a work-item has a strip of rows and a part of the labels, of which it fills its strip's table
  *     rg_sum    strips' tables become the result; a work-item computes a run of labels
  *
  * Labels are those from 1 on; of a label that is not there all is 0. Tables have RG_FIELDS numbers a label.
  *
- * Of what its kernels take: P_ROWS a strip, P_STRIPS; P_PARTS of the labels; P_ITEMS, work-items there is work for;
- * P_EACH, labels of a work-item of rg_sum.
+ * Of what its kernels take: P_HEIGHT, rows of all planes; P_PLANE, rows a plane; P_ROWS a strip, P_STRIPS; P_PARTS of
+ * the labels; P_ITEMS, work-items there is work for; P_EACH, labels of a work-item of rg_sum.
  */
-enum { RG_COUNT, RG_SUM_Y, RG_SUM_X, RG_MIN_Y, RG_MIN_X, RG_MAX_Y, RG_MAX_X, RG_FIELDS };
+#ifdef RG_VOLUME
+#define RG_OF(NAME) RG_##NAME##_Z, RG_##NAME##_Y, RG_##NAME##_X
+#else
+#define RG_OF(NAME) RG_##NAME##_Y, RG_##NAME##_X
+#endif
+enum { RG_COUNT, RG_OF(SUM), RG_OF(MIN), RG_OF(MAX), RG_FIELDS };
 
 static inline int rg_item(__global const int *P)
 {
@@ -19,15 +25,24 @@ static inline int rg_item(__global const int *P)
 }
 
 /* t: a label's numbers; the run goes from x to below end. */
-static inline void rg_run(__global long *t, long y, long x, long end)
+static inline void rg_run(__global long *t, long z, long y, long x, long end)
 {
     const bool is_first = t[RG_COUNT] == 0;
     t[RG_COUNT] += end - x;
     t[RG_SUM_Y] += y * (end - x);
     t[RG_SUM_X] += (x + end - 1) * (end - x) / 2;
-    if (is_first) t[RG_MIN_Y] = y; /* rows come one after the other */
-    t[RG_MIN_X] = is_first ? x : min(t[RG_MIN_X], x);
+    /* What is outermost only grows. */
+#ifdef RG_VOLUME
+    t[RG_SUM_Z] += z * (end - x);
+    if (is_first) t[RG_MIN_Z] = z;
+    t[RG_MAX_Z] = z;
+    t[RG_MIN_Y] = is_first ? y : min(t[RG_MIN_Y], y);
+    t[RG_MAX_Y] = is_first ? y : max(t[RG_MAX_Y], y);
+#else
+    if (is_first) t[RG_MIN_Y] = y;
     t[RG_MAX_Y] = y;
+#endif
+    t[RG_MIN_X] = is_first ? x : min(t[RG_MIN_X], x);
     t[RG_MAX_X] = is_first ? end - 1 : max(t[RG_MAX_X], end - 1);
 }
 
@@ -43,11 +58,12 @@ __kernel void rg_add(__global const int *restrict labels, __global long *restric
         t[j] = 0;
     for (int y = y0; y < y1; y++) {
         __global const int *restrict row = labels + (long)y * width;
+        const int z = y / P_PLANE;
         for (int x = 0; x < width;) {
             const int from = x, label = row[x];
             while (x < width && row[x] == label)
                 x++;
-            if (label > first && label <= end) rg_run(t + (label - 1L) * RG_FIELDS, y, from, x);
+            if (label > first && label <= end) rg_run(t + (label - 1L) * RG_FIELDS, z, y - z * P_PLANE, from, x);
         }
     }
 }
@@ -65,9 +81,9 @@ __kernel void rg_sum(__global const long *restrict tables, __global long *restri
             const bool is_first = sum[RG_COUNT] == 0;
             for (int k = RG_COUNT; k <= RG_SUM_X; k++)
                 sum[k] += t[k];
-            for (int k = RG_MIN_Y; k <= RG_MIN_X; k++)
+            for (int k = RG_SUM_X + 1; k <= RG_MIN_X; k++)
                 sum[k] = is_first ? t[k] : min(sum[k], t[k]);
-            for (int k = RG_MAX_Y; k <= RG_MAX_X; k++)
+            for (int k = RG_MIN_X + 1; k <= RG_MAX_X; k++)
                 sum[k] = is_first ? t[k] : max(sum[k], t[k]);
         }
         for (int k = 0; k < RG_FIELDS; k++)

@@ -204,6 +204,7 @@ static const char *const anywhere[] = {
     "median($1, 7, border=reflect) ** 2",
     "percentile_filter($1, 30, size=3) ** 2",
     "percentile_filter($1, 70, size=5, shape=disc, border=wrap) * $1",
+    "median($1, size=5, shape=diamond) * $1 + median($1, size=3, shape=cross, border=wrap)",
     "percentile_filter($1, 100, size=9, border=constant, cval=0.5) ** 2",
     "percentile_filter($1, 0, size=21) ** 2",
     "mode_filter($1, size=3) ** 2",

@@ -219,8 +219,7 @@ static const text_case messages[] = {
       "color_burn, hard_light, soft_light, difference, exclusion, hue, saturation, color, luminosity; that is "
       "color_dodge" },
     { "print(median(make(2, 2, x), disc))",
-      "1:29: unknown name disc; that is a choice, shape=disc; a median over one is percentile_filter(a, 50, size, "
-      "shape=disc)" },
+      "1:29: unknown name disc; that is a choice, shape=disc, as median(a, size, shape=disc) has it" },
     { "print(arange(9))", "1:7: arange: to is missing; arange(0, n) counts from 0 to n - 1" },
     { "print(make(2, 2, x).r)", "1:20: there is no component r; that is slice(a, 0, 1, axis=2), of an image" },
     { "print(make(2, 2, x).shape)", "1:20: '.' means nothing here; operations are called: shape(a)" },

@@ -223,9 +223,9 @@ static const struct {
       "text: unknown parameter colour; it has a, words, x, y, size, color, anchor, weight, align, spacing, angle, "
       "opacity, halo, halo_color, margin; that is color" },
     { "unique", "return_counts=true", "unique: unknown parameter return_counts; it has a; that is unique_counts(a)" },
-    { "median", "shape=disc",
-      "median: unknown parameter shape; it has a, size, border, cval; that is percentile_filter(a, 50, size, "
-      "shape=disc)" },
+    { "median", "footprint=9",
+      "median: unknown parameter footprint; it has a, size, border, cval, shape; that is shape" },
+    { "median", "shape=line", "median: shape=line is not one of square, disc, diamond, cross" },
     { "hough_circles", "minRadius=3",
       "hough_circles: unknown parameter minRadius; it has a, least, largest, most, threshold, apart, low, high; that "
       "is "
@@ -243,7 +243,7 @@ static const struct {
     { "depth", "to=u8", "depth: to=u8 is not one of 8, 16, float; that is 8" },
     { "median", "border=disc",
       "median: border=disc is not one of replicate, reflect, reflect101, wrap, constant, checked, unchecked; that is "
-      "percentile_filter(a, 50, size, shape=disc)" },
+      "shape=disc" },
     { "blur", "sigma=1, sigma=2", "blur: sigma is given twice" },
     { "blur", "border=mirror",
       "blur: border=mirror may mean reflect (ba|abcd|dc) or reflect101 (cb|abcd|cb); write one of these" },

@@ -33,25 +33,34 @@ static const struct {
     const char *picture; /* text of what is filtered */
     int64_t h, w, c;
     int size;
-    bool is_disc;
+    const char *shape;
     double p; /* MODE: not a rank but the most frequent one, of several the least */
 } filters[] = {
-    { "cast(random([600 560], seed=1) * 255, u8)", 600, 560, 1, 9, false, 50 },
-    { "cast(random([40 1130 3], seed=2) * 255, u8)", 40, 1130, 3, 31, false, 30 },
-    { "cast(random([90 600], seed=3) * 255, u8)", 90, 600, 1, 41, true, 50 },
-    { "cast(random([90 600 2], seed=4) * 65535, u16)", 90, 600, 2, 15, false, 75 },
-    { "cast(random([90 300], seed=5), f32) - 0.5", 90, 300, 1, 31, false, 50 },
-    { "round(cast(random([70 300 3], seed=6), f32) * 20)", 70, 300, 3, 255, false, 25 },
-    { "cast(random([280 80], seed=7), f64)", 280, 80, 1, 7, true, 100 },
-    { "make(25, 25, cast(x + 25 * y, i32))", 25, 25, 1, 25, false, 5.6 }, /* floor(625 * 5.6 / 100) = 35 */
-    { "cast(random([600 560], seed=1) * 9, u8)", 600, 560, 1, 9, false, MODE },
-    { "cast(random([40 1130 3], seed=2) * 255, u8)", 40, 1130, 3, 31, false, MODE },
-    { "cast(random([90 600], seed=3) * 20, i8)", 90, 600, 1, 41, true, MODE },
-    { "zeros([270 300], dtype=u8) + 201", 270, 300, 1, 255, false, MODE },
-    { "cast(round(random([90 600 2], seed=4) * 40) * 1600, u16)", 90, 600, 2, 15, false, MODE },
-    { "cast(random([90 600], seed=8) * 3, i32) * 70000", 90, 600, 1, 3, true, MODE },
-    { "round(cast(random([70 300 3], seed=6), f32) * 200) / 7", 70, 300, 3, 61, false, MODE },
-    { "round(cast(random([280 80], seed=7), f64) * 9)", 280, 80, 1, 13, true, MODE },
+    { "cast(random([600 560], seed=1) * 255, u8)", 600, 560, 1, 9, "square", 50 },
+    { "cast(random([40 1130 3], seed=2) * 255, u8)", 40, 1130, 3, 31, "square", 30 },
+    { "cast(random([90 600], seed=3) * 255, u8)", 90, 600, 1, 41, "disc", 50 },
+    { "cast(random([90 600 2], seed=4) * 65535, u16)", 90, 600, 2, 15, "square", 75 },
+    { "cast(random([90 300], seed=5), f32) - 0.5", 90, 300, 1, 31, "square", 50 },
+    { "round(cast(random([70 300 3], seed=6), f32) * 20)", 70, 300, 3, 255, "square", 25 },
+    { "cast(random([280 80], seed=7), f64)", 280, 80, 1, 7, "disc", 100 },
+    { "make(25, 25, cast(x + 25 * y, i32))", 25, 25, 1, 25, "square", 5.6 }, /* floor(625 * 5.6 / 100) = 35 */
+    { "cast(random([600 560], seed=1) * 9, u8)", 600, 560, 1, 9, "square", MODE },
+    { "cast(random([40 1130 3], seed=2) * 255, u8)", 40, 1130, 3, 31, "square", MODE },
+    { "cast(random([90 600], seed=3) * 20, i8)", 90, 600, 1, 41, "disc", MODE },
+    { "zeros([270 300], dtype=u8) + 201", 270, 300, 1, 255, "square", MODE },
+    { "cast(round(random([90 600 2], seed=4) * 40) * 1600, u16)", 90, 600, 2, 15, "square", MODE },
+    { "cast(random([90 600], seed=8) * 3, i32) * 70000", 90, 600, 1, 3, "disc", MODE },
+    { "round(cast(random([70 300 3], seed=6), f32) * 200) / 7", 70, 300, 3, 61, "square", MODE },
+    { "round(cast(random([280 80], seed=7), f64) * 9)", 280, 80, 1, 13, "disc", MODE },
+    { "cast(random([90 600], seed=3) * 255, u8)", 90, 600, 1, 41, "diamond", 40 },
+    { "cast(random([90 600], seed=3) * 255, u8)", 90, 600, 1, 41, "cross", 50 },
+    { "cast(random([90 600 2], seed=4) * 65535, u16)", 90, 600, 2, 15, "diamond", 75 },
+    { "cast(random([90 600 2], seed=4) * 65535, u16)", 90, 600, 2, 15, "cross", 20 },
+    { "cast(random([90 300], seed=5), f32) - 0.5", 90, 300, 1, 31, "diamond", 50 },
+    { "cast(random([90 300], seed=5), f32) - 0.5", 90, 300, 1, 31, "cross", 50 },
+    { "cast(random([90 600], seed=3) * 20, i8)", 90, 600, 1, 41, "diamond", MODE },
+    { "cast(round(random([90 600 2], seed=4) * 40) * 1600, u16)", 90, 600, 2, 15, "cross", MODE },
+    { "round(cast(random([70 300 3], seed=6), f32) * 200) / 7", 70, 300, 3, 61, "diamond", MODE },
 };
 
 static int64_t inside(int64_t i, int64_t n) { return i < 0 ? 0 : i < n ? i : n - 1; }
@@ -62,6 +71,14 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static bool is_in(const char *shape, int64_t radius, int64_t dy, int64_t dx)
+{
+    return strcmp(shape, "disc") == 0      ? dy * dy + dx * dx <= radius * radius
+           : strcmp(shape, "diamond") == 0 ? llabs(dy) + llabs(dx) <= radius
+           : strcmp(shape, "cross") == 0   ? dy == 0 || dx == 0
+                                           : true;
+}
+
 /* The element of the window around y, x of channel k. */
 static double ranked(const double *v, int row, int64_t y, int64_t x, int64_t k)
 {
@@ -70,7 +87,7 @@ static double ranked(const double *v, int row, int64_t y, int64_t x, int64_t k)
     int n = 0;
     for (int64_t dy = -radius; dy <= radius; dy++)
         for (int64_t dx = -radius; dx <= radius; dx++)
-            if (!filters[row].is_disc || dy * dy + dx * dx <= radius * radius)
+            if (is_in(filters[row].shape, radius, dy, dx))
                 window[n++] = v[(inside(y + dy, h) * w + inside(x + dx, w)) * c + k];
     qsort(window, (size_t)n, sizeof *window, by_value);
     if (filters[row].p == MODE) {
@@ -103,7 +120,7 @@ static void check_filter(int row, const char *schedule)
     unsigned seed = 5;
     ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedule), IMGPAR_OK);
     imgpar_array *a = imgpar_apply(ctx, filters[row].picture, NULL, 0);
-    const char *shape = filters[row].is_disc ? "disc" : "square";
+    const char *shape = filters[row].shape;
     if (filters[row].p == MODE)
         snprintf(text, sizeof text, "mode_filter($1, size=%d, shape=%s)", filters[row].size, shape);
     else

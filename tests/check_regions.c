@@ -123,12 +123,21 @@ static picture winding(int which)
     return p;
 }
 
-static picture labelled(const picture *m, int connectivity)
+/* Whether elements that are so far apart along z, y and x are neighbours. */
+static bool is_near(const int64_t by[3], int connectivity)
 {
-    static int64_t stack[H * W * 9];
-    picture l = picture_new(IMGPAR_I32, H, W, 1);
+    const int64_t along = by[0] * by[0] + by[1] * by[1] + by[2] * by[2];
+    return along <= (connectivity <= 6 ? 1 : connectivity == 18 ? 2 : 3);
+}
+
+/* The regions of m's rows as `planes` planes. */
+static picture labelled_in(const picture *m, int64_t planes, int connectivity)
+{
+    static int64_t stack[H * W * 27];
+    const int64_t plane = m->h / planes, count = m->h * W;
+    picture l = picture_new(IMGPAR_I32, m->h, W, 1);
     real n = 0;
-    for (int64_t first = 0; first < H * W; first++) {
+    for (int64_t first = 0; first < count; first++) {
         int64_t depth = 0;
         if (m->v[first] == 0 || l.v[first] != 0) continue;
         n++;
@@ -137,15 +146,18 @@ static picture labelled(const picture *m, int connectivity)
             const int64_t at = stack[--depth];
             if (m->v[at] == 0 || l.v[at] != 0) continue;
             l.v[at] = n;
-            for (int64_t k = 0; k < 9; k++) {
-                const int64_t dy = k / 3 - 1, dx = k % 3 - 1, y = at / W + dy, x = at % W + dx;
-                if ((connectivity == 4 && dy != 0 && dx != 0) || y < 0 || y >= H || x < 0 || x >= W) continue;
-                stack[depth++] = y * W + x;
+            for (int64_t k = 0; k < 27; k++) {
+                const int64_t by[3] = { k / 9 - 1, k / 3 % 3 - 1, k % 3 - 1 };
+                const int64_t z = at / W / plane + by[0], y = at / W % plane + by[1], x = at % W + by[2];
+                if (z < 0 || z >= planes || y < 0 || y >= plane || x < 0 || x >= W) continue;
+                if (is_near(by, connectivity)) stack[depth++] = (z * plane + y) * W + x;
             }
         }
     }
     return l;
 }
+
+static picture labelled(const picture *m, int connectivity) { return labelled_in(m, 1, connectivity); }
 
 START_TEST(regions_of_many_strips) /* _i: the mask, and the connectivity */
 {
@@ -156,6 +168,28 @@ START_TEST(regions_of_many_strips) /* _i: the mask, and the connectivity */
     expect(text, &m, &want);
     picture_free(&m);
     picture_free(&want);
+}
+END_TEST
+
+/* Strips of a few planes, and planes of several strips; odd and even planes of the snake, comb and frames differ. */
+START_TEST(regions_of_volumes) /* _i: the mask, the connectivity, and planes by turns */
+{
+    static const int near[] = { 6, 18, 26 }, planes[] = { 3, 35, 210 };
+    enum { ROWS = 210 };
+    char text[160];
+    const int connectivity = near[_i % 3], depth = planes[(_i + _i / 3) % 3];
+    picture m = winding(_i / 3), rows = picture_new(IMGPAR_U16, ROWS, W, 1);
+    memcpy(rows.v, m.v, (size_t)picture_count(&rows) * sizeof *m.v);
+    if (_i / 3 < 2) /* few enough for more than one region */
+        for (int64_t k = 0; k < picture_count(&rows); k++)
+            rows.v[k] = k % 3 ? 0 : rows.v[k];
+    picture want = labelled_in(&rows, depth, connectivity);
+    snprintf(text, sizeof text, "labels(reshape($1, [%d %d %d]), connectivity=%d)", depth, ROWS / depth, W,
+             connectivity);
+    expect(text, &rows, &want);
+    picture *const pictures[] = { &m, &rows, &want };
+    for (size_t k = 0; k < sizeof pictures / sizeof *pictures; k++)
+        picture_free(pictures[k]);
 }
 END_TEST
 
@@ -189,6 +223,35 @@ START_TEST(regions_are_where_their_elements_are)
         for (int c = 1; c < 3; c++)
             want.v[k * 7 + c] = (double)want.v[k * 7 + c] / (double)want.v[k * 7];
     snprintf(text, sizeof text, "regions($1, %d)", (int)most);
+    expect(text, &m, &want);
+    picture_free(&m);
+    picture_free(&want);
+}
+END_TEST
+
+START_TEST(regions_of_volumes_are_where_their_elements_are) /* _i: planes */
+{
+    enum { ROWS = 210, KINDS = 40, MOST = 30 };
+    static const int planes[] = { 3, 35, 210 };
+    char text[64];
+    const int depth = planes[_i], plane = ROWS / depth;
+    picture m = written_levels(IMGPAR_I32, ROWS, W, 1, 9), want = picture_new(IMGPAR_F64, MOST, 10, 1);
+    for (int64_t k = 0; k < picture_count(&m); k++) {
+        const int64_t at[3] = { k / W / plane, k / W % plane, k % W };
+        m.v[k] = (int64_t)(fabsl(m.v[k]) + (real)(at[0] * 3 + at[1] + at[2] / 5)) % KINDS;
+        if (m.v[k] < 1 || m.v[k] > MOST) continue;
+        real *r = want.v + ((int64_t)m.v[k] - 1) * 10;
+        const bool is_first = r[0]++ == 0;
+        for (int d = 0; d < 3; d++) {
+            r[1 + d] += at[d];
+            r[4 + d] = is_first || r[4 + d] > at[d] ? at[d] : r[4 + d];
+            r[7 + d] = r[7 + d] > at[d] ? r[7 + d] : at[d];
+        }
+    }
+    for (int64_t k = 0; k < MOST; k++)
+        for (int c = 1; c < 4; c++)
+            want.v[k * 10 + c] = (double)want.v[k * 10 + c] / (double)want.v[k * 10];
+    snprintf(text, sizeof text, "regions(reshape($1, [%d %d %d]), %d)", depth, plane, W, MOST);
     expect(text, &m, &want);
     picture_free(&m);
     picture_free(&want);
@@ -445,6 +508,14 @@ static const struct {
     { "reconstruct(fill(3, 1, [1 0 1], channels=3) > 0, fill(3, 1, [1 1 0], channels=3) > 0)",
       "[[1 0 0; 1 0 0; 1 0 0]]" },
     { "labels(numbers([3 0 -1], dtype=i16) * ones([1 3]))", "[1 0 2]" },
+    { "a = reshape(numbers([1 0 0 0 0; 0 1 0 0 0; 0 0 0 0 1; 0 0 0 1 0; 0 0 1 0 0; 0 0 0 0 1]), [2 3 5])\n"
+      "reshape(labels(a), [6 5])",
+      "[1 0 0 0 0; 0 1 0 0 0; 0 0 0 0 2; 0 0 0 1 0; 0 0 1 0 0; 0 0 0 0 2]" },
+    { "regions(reshape(numbers([1 1 0 0 0; 0 0 0 2 0; 1 0 0 0 0; 0 0 0 0 2]), [2 2 5]), 2)",
+      "[3 0.3333333333333333 0 0.3333333333333333 0 0 0 1 0 1; 2 0.5 1 3.5 0 1 3 1 1 4]" },
+    { "shape(labels(zeros([3 4 5 1])))", "[3 4 5 1]" },
+    { "shape(labels(zeros([3 4 1])))", "[3 4]" },
+    { "labels(ones([1 1 6]), connectivity=18)", "[[1 1 1 1 1 1]]" },
     { "harmonic(numbers([1 0 0 4]) * ones([1 4]), numbers([0 1 1 0]) * ones([1 4]))", "[1 2 3 4]" },
     { "harmonic(numbers([7; 0; 0]) * ones([3 1]), numbers([0; 5; 5]) * ones([3 1]))", "[7; 7; 7]" },
     { "harmonic(fill(3, 1, 9), fill(3, 1, 1))", "[[0; 0; 0]]" }, /* nothing is known */
@@ -464,7 +535,11 @@ static const struct {
     { "distance(zeros([3, 50000], dtype=u8), squared=true)",
       "distance: squares of distances of so large an array do not fit i32" },
     { "reconstruct(zeros([3 4]), zeros([3 4]), connectivity=5)", "reconstruct: connectivity=5 is neither 4 nor 8" },
-    { "labels(zeros([4 5 6]))", "labels: a is [4, 5, 6] f32; it must be an image of 1 channel" },
+    { "labels(zeros([4 5 6]), connectivity=5)",
+      "labels: connectivity=5 is none of 6, 18 and 26, as a volume has them" },
+    { "labels(zeros([4 5]), connectivity=26)", "labels: connectivity=26 is neither 4 nor 8" },
+    { "labels(zeros([4 5 6 3]))", "labels: a is [4, 5, 6, 3] f32; it must be an image of 1 channel; gray() makes one" },
+    { "regions(zeros([4]))", "regions: a is [4] f32; it must be an image of 1 channel" },
     { "harmonic(zeros([3 4]), zeros([4 3]))",
       "harmonic: a is [3, 4] f32, mask is [4, 3] f32; they must be images of one size, and the mask of one channel" },
     { "labels(zeros([4]))", "labels: a is [4] f32; it must be an image of 1 channel" },
@@ -478,6 +553,8 @@ int main(void)
     TCase *tc = written_case();
     tcase_add_loop_test(tc, distances_are_those_of_a_search, 0, N_SHAPES);
     tcase_add_loop_test(tc, regions_of_many_strips, 0, 2 * N_MASKS);
+    tcase_add_loop_test(tc, regions_of_volumes, 0, 3 * N_MASKS);
+    tcase_add_loop_test(tc, regions_of_volumes_are_where_their_elements_are, 0, 3);
     tcase_add_loop_test(tc, regions_are_where_their_elements_are, 0, (int)(sizeof labellings / sizeof *labellings));
     tcase_add_loop_test(tc, steps_along_what_is_equal, 0, 2 * N_MASKS);
     tcase_add_loop_test(tc, what_is_reached_across_strips, 0, 48);

@@ -97,6 +97,8 @@ const matrix_row matrix_rows[] = {
     { "median", "size=3", "a", SMALL " i64", 1, "3124", NULL, .fill = FILL_ANY, .has_border = true },
     { "median", "size=5", "a", "u8 f32 u16 i16", 0, "3124", NULL, .fill = FILL_ANY, .has_border = true },
     { "median", "size=7", "a", SMALL " i64", 0, "3124", NULL, .fill = FILL_ANY, .has_border = true },
+    { "median", "size=3, shape=cross", "a", "u8 u16 f32", 0, "31", NULL, .fill = FILL_ANY, .has_border = true },
+    { "median", "size=7, shape=diamond", "a", "u8 u16 f32", 0, "31", NULL, .fill = FILL_ANY, .has_border = true },
     { "percentile_filter", "p=20, size=5, shape=disc", "a", SMALL " i64 u64", 1, "3124", NULL, .fill = FILL_WILD,
       .has_border = true },
     { "percentile_filter", "p=100, size=9", "a", "u8 f16 f32", 0, "31", NULL, .fill = FILL_ANY, .has_border = true },

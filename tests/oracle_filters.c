@@ -30,7 +30,7 @@ typedef struct filter {
     real left_out; /* the levels, or of floats the share of magnitudes, by which weights may be others */
     int order;
     double percent; /* of the window's values, that are below the one taken */
-    bool is_disc;
+    enum { SQUARE, DISC, DIAMOND, CROSS } shape;
 } filter;
 typedef real (*filter_fn)(const filter *f, real *values, int n, real *slack);
 
@@ -298,21 +298,25 @@ static int by_rank(const void *a, const void *b)
     return by_value(a, b);
 }
 
-/* Those in the disc come first; how many they are. */
-static int in_disc(const filter *f, real *values, int n)
+/* Those in the window's shape come first; how many they are. */
+static int in_shape(const filter *f, real *values, int n)
 {
     const int radius = f->rx, size = 2 * radius + 1;
     int count = 0;
     for (int k = 0; k < n; k++) {
         const int dy = k / size - radius, dx = k % size - radius;
-        if (!f->is_disc || dy * dy + dx * dx <= radius * radius) values[count++] = values[k];
+        const bool is_in = f->shape == DISC      ? dy * dy + dx * dx <= radius * radius
+                           : f->shape == DIAMOND ? abs(dy) + abs(dx) <= radius
+                           : f->shape == CROSS   ? dy == 0 || dx == 0
+                                                 : true;
+        if (is_in) values[count++] = values[k];
     }
     return count;
 }
 
 static real ranked(const filter *f, real *values, int n, real *slack)
 {
-    const int count = in_disc(f, values, n);
+    const int count = in_shape(f, values, n);
     (void)slack;
     qsort(values, (size_t)count, sizeof *values, by_rank);
     const int k = (int)floor(count * f->percent / 100);
@@ -322,7 +326,7 @@ static real ranked(const filter *f, real *values, int n, real *slack)
 /* The first of the longest runs of equal ones in order. */
 static real frequent(const filter *f, real *values, int n, real *slack)
 {
-    const int count = in_disc(f, values, n);
+    const int count = in_shape(f, values, n);
     int most = 0, first = 0;
     (void)slack;
     qsort(values, (size_t)count, sizeof *values, by_rank);
@@ -338,7 +342,11 @@ static void by_order(const call *c, picture *out, filter_fn fn)
 {
     filter f = square(c, (int)call_number(c, "size", 3));
     f.percent = (double)call_number(c, "p", 50);
-    f.is_disc = call_is(c, "shape", "disc", "square");
+    f.shape = call_is(c, "shape", "disc", "square")      ? DISC
+              : call_is(c, "shape", "diamond", "square") ? DIAMOND
+              : call_is(c, "shape", "cross", "square")   ? CROSS
+                                                         : SQUARE;
+    if (f.shape != SQUARE && fn == middle) fn = ranked;
     each(&f, f.dtype, out, fn);
 }
 

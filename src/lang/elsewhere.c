@@ -23,8 +23,8 @@ static const known_name names[] = {
     { "PI", "pi" },
     { "width", "width(a)" },
     { "height", "height(a)" },
-    { "disc", "a choice, shape=disc; a median over one is percentile_filter(a, 50, size, shape=disc)" },
-    { "disk", "a choice, shape=disc; a median over one is percentile_filter(a, 50, size, shape=disc)" },
+    { "disc", "a choice, shape=disc, as median(a, size, shape=disc) has it" },
+    { "disk", "a choice, shape=disc, as median(a, size, shape=disc) has it" },
     { "None", "no value: an argument that is left out has its default" },
 };
 

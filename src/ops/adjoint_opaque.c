@@ -159,7 +159,7 @@ static void of_sort(ip_adjoints *a, const ip_stage *s, ip_stage *own)
 typedef struct ranked {
     int window, side;
     ip_expr *ty, *tx;
-    ip_expr *is_in; /* whether the tap is in the disc; NULL: it is a square */
+    ip_expr *is_in; /* whether the tap is in the window's shape; NULL: it is a square */
 } ranked;
 
 static ranked ranked_of(ip_adjoints *a, const ip_opaque *o)
@@ -169,11 +169,18 @@ static ranked ranked_of(ip_adjoints *a, const ip_opaque *o)
     ranked r = { .window = ip_x_new_window(ir), .side = (int)(2 * radius + 1) };
     r.ty = ip_x_tap(ir, r.window, 0, r.side);
     r.tx = ip_x_tap(ir, r.window, 1, r.side);
-    if (!o->sizes[IP_RANK_DISC]) return r;
+    const ip_rank_shape shape = (ip_rank_shape)o->sizes[IP_RANK_SHAPE];
+    if (shape == IP_RANK_SQUARE) return r;
     ip_expr *half = ip_adjoint_i32(a, radius), *most = ip_adjoint_i32(a, radius * radius);
     ip_expr *y = binary(a, IP_X_SUB, r.ty, half), *x = binary(a, IP_X_SUB, r.tx, half);
-    ip_expr *distance = binary(a, IP_X_ADD, binary(a, IP_X_MUL, y, y), binary(a, IP_X_MUL, x, x));
-    r.is_in = binary(a, IP_X_LE, distance, most);
+    ip_expr *yy = binary(a, IP_X_MUL, y, y), *xx = binary(a, IP_X_MUL, x, x);
+    if (shape == IP_RANK_DISC)
+        r.is_in = binary(a, IP_X_LE, binary(a, IP_X_ADD, yy, xx), most);
+    else if (shape == IP_RANK_CROSS)
+        r.is_in = binary(a, IP_X_EQ, binary(a, IP_X_MUL, y, x), ip_adjoint_i32(a, 0));
+    else
+        r.is_in =
+            binary(a, IP_X_LE, binary(a, IP_X_ADD, ip_x_unary(ir, IP_X_ABS, y), ip_x_unary(ir, IP_X_ABS, x)), half);
     return r;
 }
 

@@ -20,8 +20,7 @@ static const struct {
     { "hough_circles", "param1", "high" },
     { "hough_circles", "param2", "threshold" },
     { "median", "radius", "size=2 * radius + 1" },
-    { "median", "shape", "percentile_filter(a, 50, size, shape=disc)" },
-    { "median", "footprint", "percentile_filter(a, 50, size, shape=disc)" },
+    { "median", "footprint", "shape" },
     { "blur", "sigmaY", "sigma, of both axes; convsep(a, column, row) has weights for each" },
     { "blur", "radius", "sigma; boxblur(a, size=2 * radius + 1) has a radius" },
     { "bilateral", "d", "radius=d div 2" },
@@ -70,7 +69,7 @@ static const struct {
 static const struct {
     const char *op, *param, *word, *here;
 } words[] = {
-    { "median", "border", "disc", "percentile_filter(a, 50, size, shape=disc)" },
+    { "median", "border", "disc", "shape=disc" },
     { "blend_mode", "mode", "add", "composite(base, image, operator=add), or a + b" },
     { "blend_mode", "mode", "plus", "composite(base, image, operator=add), or a + b" },
     { NULL, "dtype", "uint8", "u8" },

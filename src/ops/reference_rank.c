@@ -15,10 +15,16 @@
 int ip_rank_span(const int64_t *sizes, int by)
 {
     const int radius = (int)sizes[IP_RANK_RADIUS];
-    int span = sizes[IP_RANK_DISC] ? 0 : radius;
-    while (sizes[IP_RANK_DISC] && (span + 1) * (span + 1) + by * by <= radius * radius)
-        span++;
-    return span;
+    int span = 0;
+    switch (sizes[IP_RANK_SHAPE]) {
+    case IP_RANK_SQUARE: return radius;
+    case IP_RANK_DIAMOND: return radius - abs(by);
+    case IP_RANK_CROSS: return by == 0 ? radius : 0;
+    default:
+        while ((span + 1) * (span + 1) + by * by <= radius * radius)
+            span++;
+        return span;
+    }
 }
 
 typedef struct keyed {

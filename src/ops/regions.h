@@ -9,6 +9,8 @@
 #include "ops/families.h"
 #include "ops/lower.h"
 
+/* Whether it has planes: four axes, or three of which the last is not that of channels. */
+bool ip_is_volume(const ip_type *type);
 /* The node's type becomes that of its mask without axis of channels, of dtype; refuses what is no mask. */
 imgpar_status ip_infer_of_mask(imgpar_array *node, imgpar_dtype dtype, ip_error *err);
 /* Input k as a stage of u8 and one channel: 0, or what is not 0. */
@@ -20,9 +22,11 @@ enum { IP_DISTANCE_DEPTH, IP_DISTANCE_HEIGHT, IP_DISTANCE_WIDTH, IP_DISTANCE_WAN
 imgpar_status ip_distance_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
                                   void *user);
 
-/* The same of labels, of a stage [1, height, width, 1], and of marked regions, of planes. END_BYTES: of an end of a
- * run. */
-enum { IP_LABELS_PLANES, IP_LABELS_HEIGHT, IP_LABELS_WIDTH, IP_LABELS_CONNECTIVITY, IP_LABELS_END_BYTES };
+/* The same of labels and of marked regions, of a stage [planes, height, width, 1]. CORNERS: whether pixels of a plane
+ * that meet at a corner are neighbours; ACROSS: an ip_across; END_BYTES: of an end of a run. */
+enum { IP_LABELS_PLANES, IP_LABELS_HEIGHT, IP_LABELS_WIDTH, IP_LABELS_CORNERS, IP_LABELS_ACROSS, IP_LABELS_END_BYTES };
+/* What elements of neighbouring planes share at least that are neighbours; as shaders/labels.cl has it. */
+typedef enum ip_across { IP_ACROSS_NOTHING = -1, IP_ACROSS_FACES, IP_ACROSS_EDGES, IP_ACROSS_CORNERS } ip_across;
 
 imgpar_status ip_labels_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
                                 void *user);
@@ -33,19 +37,11 @@ imgpar_status ip_labels_compute_marked(const ip_opaque *opaque, const void *cons
 bool ip_can_mark_regions(const ip_stage *mask);
 ip_stage *ip_stage_marked_regions(ip_lower *l, ip_stage *mask, ip_stage *marks, int64_t connectivity);
 
-/* The same of measures of regions, of a stage [1, height, width, 1] of labels; and what stands in the result for each,
- * as shaders/regions.cl has it. */
-enum { IP_REGIONS_HEIGHT, IP_REGIONS_WIDTH, IP_REGIONS_LABELS };
-enum {
-    IP_REGIONS_COUNT,
-    IP_REGIONS_SUM_Y,
-    IP_REGIONS_SUM_X,
-    IP_REGIONS_MIN_Y,
-    IP_REGIONS_MIN_X,
-    IP_REGIONS_MAX_Y,
-    IP_REGIONS_MAX_X,
-    IP_REGIONS_N_FIELDS
-};
+/* The same of measures of regions, of a stage [planes, height, width, 1] of labels; and what stands in the result for
+ * each, as shaders/regions.cl has it: how many elements, then of y and x, of volumes (AXES is 3) of z, y and x, the
+ * sums, the least and the largest. */
+enum { IP_REGIONS_PLANES, IP_REGIONS_HEIGHT, IP_REGIONS_WIDTH, IP_REGIONS_LABELS, IP_REGIONS_AXES };
+static inline int64_t ip_regions_fields(int64_t axes) { return 1 + 3 * axes; }
 
 imgpar_status ip_regions_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,
                                  void *user);

@@ -16,6 +16,13 @@ enum { CPU_ITEMS = 8, GPU_ITEMS = 64, GPU_GROUP = 64, CPU_PANEL = 512, GPU_PANEL
 
 /* ---- masks ------------------------------------------------------------------------------------- */
 
+bool ip_is_volume(const ip_type *type)
+{
+    int64_t dims[4];
+    ip_type_dims(type, dims);
+    return type->rank > 3 || (type->rank == 3 && type->shape[2] != dims[3]);
+}
+
 imgpar_status ip_infer_of_mask(imgpar_array *node, imgpar_dtype dtype, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
@@ -31,9 +38,7 @@ imgpar_status ip_infer_of_mask(imgpar_array *node, imgpar_dtype dtype, ip_error 
     if (dims[0] * dims[1] * dims[2] > INT32_MAX)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: a has more than 2147483647 elements", name);
     node->type = (ip_type){ .dtype = dtype, .space = IMGPAR_SPACE_DATA };
-    const bool is_image = a->rank == 3 && a->shape[2] == dims[3]; /* else a volume */
-    const int rank = is_image ? 2 : a->rank;
-    return ip_shape_set(node, rank, a->shape, err);
+    return ip_shape_set(node, ip_is_volume(a) ? a->rank : ip_min(a->rank, 2), a->shape, err);
 }
 
 ip_stage *ip_lower_mask(ip_lower *l, int k)

@@ -18,6 +18,7 @@
     NAME(CORNERS)    \
     NAME(EACH)       \
     NAME(PLANE)      \
+    NAME(ACROSS)     \
     NAME(GROUP)
 enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
 
@@ -95,9 +96,10 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
                                    [P_STRIPS] = (int)d.strips,
                                    [P_ITEMS] = (int)items,
                                    [P_MOST] = (int)d.most,
-                                   [P_CORNERS] = call->opaque->sizes[IP_LABELS_CONNECTIVITY] == 8,
+                                   [P_CORNERS] = call->opaque->sizes[IP_LABELS_CORNERS] != 0,
                                    [P_EACH] = (int)d.rows,
                                    [P_PLANE] = (int)d.plane,
+                                   [P_ACROSS] = (int)call->opaque->sizes[IP_LABELS_ACROSS],
                                    [P_GROUP] = (int)group_of_strips };
     ip_opaque_set_params(out, params, N_PARAMS);
     ip_opaque_set_items(out, items, group);
@@ -121,17 +123,26 @@ static const ip_opaque_kind kind = { .name = "labels",
                                             .step = step,
                                             .compute = ip_labels_compute_marked };
 
+/* Of a volume 4 and 8 mean the same as of a picture: elements that share a face, or also those that meet at a
+ * corner. */
+static imgpar_status check_connectivity_of_volume(const imgpar_array *node, ip_error *err)
+{
+    const double of = ip_param_number(node, "connectivity");
+    if (of == 4 || of == 6 || of == 8 || of == 18 || of == 26) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "labels: connectivity=%g is none of 6, 18 and 26, as a volume has them", of);
+}
+
 imgpar_status ip_infer_labels(imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
     int64_t dims[4];
     char text[96];
-    imgpar_status st = ip_check_connectivity(node, err);
     ip_type_dims(a, dims);
-    if (!st && ip_type_count(a) > 0 && (a->rank < 2 || dims[0] > 1))
+    if (ip_type_count(a) > 0 && a->rank < 2)
         return ip_fail(err, IMGPAR_E_SHAPE, "labels: a is %s; it must be an image of 1 channel", ip_type_text(a, text));
+    imgpar_status st = ip_is_volume(a) ? check_connectivity_of_volume(node, err) : ip_check_connectivity(node, err);
     if (!st) st = ip_infer_of_mask(node, IMGPAR_I32, err);
-    node->range = (ip_range){ 0, (double)(dims[1] * dims[2]) };
+    node->range = (ip_range){ 0, (double)(dims[0] * dims[1] * dims[2]) };
     return st;
 }
 
@@ -140,13 +151,20 @@ static bool has_too_many_runs(const ip_stage *mask)
     return mask->dims[0] * mask->dims[1] * (mask->dims[2] / 2 + 1) > INT32_MAX / 2;
 }
 
-static void fill_in_sizes(ip_opaque *o, const ip_stage *mask, int64_t connectivity)
+static void fill_in_sizes(ip_opaque *o, const ip_stage *mask, int64_t connectivity, ip_across across)
 {
     o->sizes[IP_LABELS_PLANES] = mask->dims[0];
     o->sizes[IP_LABELS_HEIGHT] = mask->dims[1];
     o->sizes[IP_LABELS_WIDTH] = mask->dims[2];
-    o->sizes[IP_LABELS_CONNECTIVITY] = connectivity;
+    o->sizes[IP_LABELS_CORNERS] = connectivity > 6;
+    o->sizes[IP_LABELS_ACROSS] = across;
     o->sizes[IP_LABELS_END_BYTES] = mask->dims[2] > UINT16_MAX ? 4 : 2;
+}
+
+static ip_across across_planes(const ip_stage *mask, int64_t connectivity)
+{
+    if (mask->dims[0] == 1) return IP_ACROSS_NOTHING;
+    return connectivity <= 6 ? IP_ACROSS_FACES : connectivity == 18 ? IP_ACROSS_EDGES : IP_ACROSS_CORNERS;
 }
 
 ip_stage *ip_stages_labels(ip_lower *l)
@@ -159,7 +177,8 @@ ip_stage *ip_stages_labels(ip_lower *l)
                     .dtype = IMGPAR_I32,
                     .n_inputs = 1,
                     .inputs = { mask } };
-    fill_in_sizes(&o, mask, (int64_t)ip_param_number(l->node, "connectivity"));
+    const int64_t connectivity = (int64_t)ip_param_number(l->node, "connectivity");
+    fill_in_sizes(&o, mask, connectivity, across_planes(mask, connectivity));
     return ip_stage_opaque(l->ir, &o, IMGPAR_I32, l->dims, l->node);
 }
 
@@ -174,6 +193,6 @@ ip_stage *ip_stage_marked_regions(ip_lower *l, ip_stage *mask, ip_stage *marks, 
                     .dtype = IMGPAR_U8,
                     .n_inputs = 2,
                     .inputs = { mask, marks } };
-    fill_in_sizes(&o, mask, connectivity);
+    fill_in_sizes(&o, mask, connectivity, IP_ACROSS_NOTHING);
     return ip_stage_opaque(l->ir, &o, IMGPAR_U8, mask->dims, l->node);
 }

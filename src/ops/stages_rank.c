@@ -22,7 +22,7 @@
     NAME(CHANNELS)      \
     NAME(RADIUS)        \
     NAME(K)             \
-    NAME(IS_DISC)       \
+    NAME(SHAPE)         \
     NAME(STRIP_COLUMNS) \
     NAME(STRIP_ROWS)    \
     NAME(ACROSS)        \
@@ -39,7 +39,9 @@ enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
 enum { CPU_ITEMS = 4, MOST_SCRATCH = 64 << 20, GPU_GROUP = 64 };
 /* Where each counts for a column: elements of that at least; work-items of a group then. */
 enum { GPU_ROWS = 32, DOWN_GROUP = 32 };
-static const ip_opaque_constant constants[] = { { "RK_ITEMS", DOWN_GROUP }, { NULL, 0 } };
+static const ip_opaque_constant constants[] = { { "RK_ITEMS", DOWN_GROUP },    { "RK_SQUARE", IP_RANK_SQUARE },
+                                                { "RK_DISC", IP_RANK_DISC },   { "RK_DIAMOND", IP_RANK_DIAMOND },
+                                                { "RK_CROSS", IP_RANK_CROSS }, { NULL, 0 } };
 /* A strip of histograms of columns: columns with the margin, and without it at least; rows at least, and in radii. */
 enum { BYTES_COLUMNS = 512, LEAST_COLUMNS = 256, BYTES_ROWS = 512, RADII = 16 };
 /* A strip in which a histogram of keys slides; a tile whose elements are ranked: its side with the margin, and without
@@ -117,7 +119,7 @@ static division divide(const ip_opaque_call *call)
     const bool is_small = 2 * radius + 1 <= (is_cpu ? CPU_COUNTED : GPU_COUNTED);
     division d = { .counts = is_mode ? is_small && (!is_cpu || size > 1) : !is_cpu && size > 1,
                    .goes_down = !is_mode && !is_cpu && size == 1,
-                   .has_columns = size == 1 && !o->sizes[IP_RANK_DISC] && (is_cpu || !is_mode),
+                   .has_columns = size == 1 && o->sizes[IP_RANK_SHAPE] == IP_RANK_SQUARE && (is_cpu || !is_mode),
                    .rows = call->result.y1 - call->result.y0,
                    .planes = call->result.z1 - call->result.z0,
                    .columns = most(BYTES_COLUMNS - 2 * radius, LEAST_COLUMNS),
@@ -158,7 +160,7 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
                                        [P_CHANNELS] = o->dims[3],
                                        [P_RADIUS] = o->sizes[IP_RANK_RADIUS],
                                        [P_K] = o->sizes[IP_RANK_K],
-                                       [P_IS_DISC] = o->sizes[IP_RANK_DISC],
+                                       [P_SHAPE] = o->sizes[IP_RANK_SHAPE],
                                        [P_STRIP_COLUMNS] = d.columns,
                                        [P_STRIP_ROWS] = d.each,
                                        [P_ACROSS] = d.across,
@@ -221,7 +223,7 @@ static ip_stage *with_margin(ip_lower *l, int radius)
 }
 
 /* Of the n elements of the window that with floor(n percent / 100) of them before it, or the most frequent one. */
-static ip_stage *rank_stage(ip_lower *l, double percent, bool is_disc, bool is_mode)
+static ip_stage *rank_stage(ip_lower *l, double percent, bool is_mode)
 {
     const int radius = (int)ip_param_number(l->node, "size") / 2;
     ip_opaque o = { .kind = &kind,
@@ -229,7 +231,9 @@ static ip_stage *rank_stage(ip_lower *l, double percent, bool is_disc, bool is_m
                     .dtype = l->in[0]->dtype,
                     .n_inputs = 1,
                     .columns = 2 * radius + 1,
-                    .sizes = { [IP_RANK_RADIUS] = radius, [IP_RANK_DISC] = is_disc, [IP_RANK_MODE] = is_mode } };
+                    .sizes = { [IP_RANK_RADIUS] = radius,
+                               [IP_RANK_SHAPE] = (int64_t)ip_param_number(l->node, "shape"),
+                               [IP_RANK_MODE] = is_mode } };
     int64_t count = 0;
     for (int by = -radius; by <= radius; by++)
         count += 2 * ip_rank_span(o.sizes, by) + 1;
@@ -239,11 +243,8 @@ static ip_stage *rank_stage(ip_lower *l, double percent, bool is_disc, bool is_m
     return o.inputs[0] ? ip_stage_opaque(l->ir, &o, l->node->type.dtype, l->dims, l->node) : NULL;
 }
 
-ip_stage *ip_stages_percentile_filter(ip_lower *l)
-{
-    return rank_stage(l, ip_param_number(l->node, "p"), ip_param_number(l->node, "shape") != 0, false);
-}
+ip_stage *ip_stages_percentile_filter(ip_lower *l) { return rank_stage(l, ip_param_number(l->node, "p"), false); }
 
-ip_stage *ip_stages_rank_median(ip_lower *l) { return rank_stage(l, 50, false, false); }
+ip_stage *ip_stages_rank_median(ip_lower *l) { return rank_stage(l, 50, false); }
 
-ip_stage *ip_stages_mode_filter(ip_lower *l) { return rank_stage(l, 0, ip_param_number(l->node, "shape") != 0, true); }
+ip_stage *ip_stages_mode_filter(ip_lower *l) { return rank_stage(l, 0, true); }
