@@ -590,14 +590,15 @@ START_TEST(gray_among_colours)
     const int channels = 1 + _i % 2;
     picture a = written_levels(dtype, H, W, channels, 15), want = picture_copy(&a);
     real most = 0;
-    for (size_t k = 0; k < sizeof that_stay / sizeof *that_stay; k++)
+    const bool is_gray = channels == 1 || picture_is_alpha(&a, 1); /* else it has two channels of data */
+    for (size_t k = 0; is_gray && k < sizeof that_stay / sizeof *that_stay; k++)
         expect(that_stay[k], (const picture *const[]){ &a }, 1, &want);
     for (int64_t k = 0; k < picture_count(&a); k += channels)
         most = fmaxl(most, a.v[k]);
     for (int64_t k = 0; k < picture_count(&a); k += channels)
         want.v[k] = a.v[k] * dtype_full(dtype) / most;
     allow(&want, a_level(dtype));
-    expect("white_patch($1)", (const picture *const[]){ &a }, 1, &want);
+    if (is_gray) expect("white_patch($1)", (const picture *const[]){ &a }, 1, &want);
     picture_free(&a);
     picture_free(&want);
 }

@@ -128,7 +128,7 @@ typedef enum ip_needs {
     IP_NEEDS_TWO_IMAGES, /* the same of images */
     IP_NEEDS_COLOUR,
     IP_NEEDS_GRAY_OR_COLOUR, /* an image of one channel, or of three or more, and alpha */
-    IP_NEEDS_INKS, /* an image of four channels or more, of which the fourth is no alpha */
+    IP_NEEDS_INKS,           /* an image of four channels or more, of which the fourth is no alpha */
     IP_NEEDS_LEVELS,
     IP_NEEDS_MATRICES,     /* every input */
     IP_NEEDS_COLUMNS,      /* the same, with as many columns */
