@@ -160,6 +160,10 @@ START_TEST(matrices_that_do_not_move_are_told)
         { "warp($1, ones([2 3]))",
           "warp: matrix must be a matrix, not an array; warp_by() takes one that is an array" },
         { "warp($1, [1e300 0 0; 0 1e300 0])", "has no inverse" },
+        { "convolve($1, ones([3 3]))",
+          "convolve: matrix must be a matrix, not an array; around(a, 1, (p, q, dy, dx) -> q * at(b, dy + 1, dx + 1), "
+          "\"sum\") takes 3 x 3 weights b that are an array" },
+        { "numbers([[1, 2], [3, 4]])", "rows of a matrix end in semicolons, as in [1 2; 3 4]" },
     };
     picture a = written_levels(IMGPAR_U8, H, W, 1, 7);
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {

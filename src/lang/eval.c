@@ -86,7 +86,10 @@ static bool eval_matrix(ip_eval *ev, const ip_node *node, ip_val *out)
     bool ok = m != NULL || ip_eval_fail_memory(ev), unknown = false;
     for (int i = 0; ok && i < node->n_items; i++) {
         ip_val element;
-        ok = ip_eval_number(ev, node->items[i], "an element", &element);
+        ok = node->items[i]->kind != IP_N_MATRIX ||
+             ip_eval_fail(ev, node->items[i]->offset,
+                          "an element must be a number; rows of a matrix end in semicolons, as in [1 2; 3 4]");
+        ok = ok && ip_eval_number(ev, node->items[i], "an element", &element);
         m->numbers[i] = ok ? element.number : 0;
         unknown = unknown || (ok && element.unknown);
     }

@@ -271,13 +271,14 @@ static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, cons
     if (arg->kind == IP_ARG_MATRIX && (is_list || has_rule(p, "vector"))) return check_matrix(op, p, arg, err);
     if (arg->kind == IP_ARG_ARRAY && !ip_array_is_number(arg->array, &value, NULL)) {
         if (arg->unknown || p->may_be_array) return IMGPAR_OK;
-        char by[48], arrays[80] = ""; /* one more than it takes came where its first parameter stands */
-        if (op->info.n_inputs > 1 && p == op->info.params[0])
-            snprintf(arrays, sizeof arrays, "; %.40s takes %d arrays", label, op->info.n_inputs);
-        snprintf(by, sizeof by, "%.40s_by", label);
-        if (is_list && ip_op_find(by)) snprintf(arrays, sizeof arrays, "; %s() takes one that is an array", by);
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s, not an array%s", label, p->name,
-                       kind == IP_PARAM_INTEGER ? "an" : "a", p->type, arrays);
+        char arrays[80];
+        const char *hint = is_list ? ip_hint_array(op, arrays, sizeof arrays) : NULL;
+        if (!hint && op->info.n_inputs > 1 && p == op->info.params[0]) { /* one more came, where this stands */
+            snprintf(arrays, sizeof arrays, "%.40s takes %d arrays", label, op->info.n_inputs);
+            hint = arrays;
+        }
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s, not an array%s%s", label, p->name,
+                       kind == IP_PARAM_INTEGER ? "an" : "a", p->type, hint ? "; " : "", hint ? hint : "");
     }
     if (arg->unknown && arg->kind != IP_ARG_TEXT && arg->kind != IP_ARG_MATRIX) return IMGPAR_OK;
     if (ip_arg_is_number(arg, &value)) return check_number(op, p, value, err);

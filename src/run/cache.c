@@ -79,9 +79,9 @@ static bool is_compile_error(cl_int code)
  * function with all of its overloads, so that a call means what it means with the header. Of these declarations, of the
  * overloads for vectors and of the helpers only those stand in a program that it names (run/needed.c): building takes
  * half the time then, 110 ms instead of 225 on a busy machine. What were missing could only fail to compile. The
- * identity of a program is its whole text. One that does not compile so is
- * built with the header: it calls another function, or its log is what a person will read. Where it then compiles, so
- * are all later ones of the device: clang tells the process's standard error of each failure.
+ * identity of a program is its whole text. One that does not compile so is built with the header: it calls another
+ * function, or its log is what a person will read. Where it then compiles, so are all later ones of the device: clang
+ * tells the process's standard error of each failure.
  * The tests set IMGPAR_BUILTINS=declared, with which such a program fails: what our texts call is to be declared.
  */
 static const char no_header[] = " -D_OPENCL_H_";
