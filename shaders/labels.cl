@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Numbers of the regions of a mask, or with LB_MARKED those of its regions that have a pixel in another mask. Rows
- * become runs of what is not 0; runs that meet one of the row above are joined with it in a forest whose roots are the
- * first runs by rows (union-find).
+ * become runs of what is not 0; runs that meet one of the row above, or of a row of the plane before, are joined with
+ * it in a forest whose roots are the first runs by rows (union-find).
  *
  *     lb_strips    the runs of a strip of rows and their forest; a work-item for each strip
  *     lb_join      joins two groups of strips where they meet; a work-item for each pair

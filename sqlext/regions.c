@@ -109,6 +109,9 @@ static int check_sizes(ip_sql_call *call, const ip_sql_inputs *in)
     imgpar_info of[2] = { { .struct_size = sizeof *of }, { .struct_size = sizeof *of } };
     for (int k = 0; k < in->n; k++)
         if (imgpar_array_info(in->arrays[k], &of[k])) return ip_sql_call_fail_array(call, in->arrays[k]);
+    if (of[0].depth > 1)
+        return ip_sql_call_fail(call, SQLITE_ERROR, "the mask is a volume of %lld planes, not an image",
+                                (long long)of[0].depth);
     if (in->n < 2 || (of[0].width == of[1].width && of[0].height == of[1].height)) return SQLITE_OK;
     return ip_sql_call_fail(call, SQLITE_ERROR, "the mask is %lldx%lld, the image %lldx%lld", (long long)of[0].width,
                             (long long)of[0].height, (long long)of[1].width, (long long)of[1].height);

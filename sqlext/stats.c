@@ -119,7 +119,8 @@ enum { N_BYTES = 256 };
 
 static bool is_counted(const imgpar_info *info)
 {
-    return (info->dtype == IMGPAR_U8 || info->dtype == IMGPAR_I8) && channel_count(info) < 0x1p32;
+    const bool are_bytes = info->dtype == IMGPAR_U8 || info->dtype == IMGPAR_I8;
+    return are_bytes && info->size_bytes > 0 && channel_count(info) < 0x1p32;
 }
 
 /* What a fold a number would have given, of how often each byte is there. */

@@ -1164,9 +1164,7 @@ static const struct {
     size_t n;
     const char *message;
 } not_functions[] = {
-    { "$1 + $2", 1,
-      "t:1:6: $2: only 1 argument is given; of several files imgpar-run runs the text once for each, "
-      "as $1, and the other one is open(\"FILE\")" },
+    { "$1 + $2", 1, "t:1:6: $2: only 1 argument is given" },
     { "$2", 2, "t reads no $1, so what is given for it would change nothing" },
     { "a = $1", 1, "t:1:1: an expression is expected at the end of the text, whose value is the result" },
     { "", 0, "t:1:1: an expression is expected at the end of the text, whose value is the result" },

@@ -465,7 +465,13 @@ static const struct {
     { "fill(3, 2, [1 2], channels=3)", "", "fill: value has 2 numbers for 3 channels" },
     { "fill(3, 2, \"mauvre\")", "", "fill: value=\"mauvre\" is neither a number nor a colour by its name or #rrggbb" },
     { "linear($1, \"red\")", "[4, 6, 3] u8", "linear: a=\"red\" is not a number" },
-    { "pad($1, [1 1], cval=\"red\")", "[4, 6, 3] u8", "pad: cval=\"red\" is not a number" },
+    { "histogram($1, bins=4, lo=0.1, hi=0.1000000001)", "[4, 6] f32", "are too far apart, or too near" },
+    { "pad($1, [1 1], cval=\"mauvre\")", "[4, 6, 3] u8", "pad: cval=\"mauvre\" is neither a number nor a colour" },
+    { "pad($1, [1 1], cval=\"red\")", "[4, 6, 3] u8",
+      "pad: cval is one number for all channels: of colours only grays" },
+    { "pad($1, [1 1], cval=\"red\")", "[4, 6] u8", "[6, 8] u8" },
+    { "pad(opaque($1), [1 1], cval=\"black\")", "[4, 6, 3] u8", "alpha too: of colours only white, which is opaque" },
+    { "blur($1, 2, border=zero, cval=\"white\")", "[4, 6] u8", "blur: border=zero takes no cval" },
     { "make(3, 2, x + y)", "", "[2, 3] i32" },
 };
 

@@ -199,10 +199,10 @@ expect_run "standard input for the text and a picture" 2 "imgpar-run: standard i
 stdin=
 expect_run "a text without \$1" 2 "imgpar-run: -e reads no \$1, so what is given for it would change nothing" \
     -e "$draw" in/a.png -o no/x.png
-expect_run "\$2" 2 "imgpar-run: -e:1:6: \$2: only 1 argument is given; of several files imgpar-run runs the text once for each, \
-as \$1, and the other one is open(\"FILE\")
+expect_run "\$2" 2 "imgpar-run: -e:1:6: \$2: only 1 argument is given
 \$1 + \$2
-     ^" -e "\$1 + \$2" in/a.png -o no/x.png
+     ^
+imgpar-run: of several files the text is run once for each, as \$1; another one is open(\"FILE\")" -e "\$1 + \$2" in/a.png -o no/x.png
 expect_run "save in the text" 2 \
     "imgpar-run: -e:1:1: save: this text is run for every picture it is given, and ends in one expression, its result
 save(\$1, \"x.png\")
@@ -227,11 +227,11 @@ the other does not (--help lists the options)" --quiet --progress -e "\$1" in/a.
 # ---- folders and lists --------------------------------------------------------------------------------
 
 expect_run "--recursive" 0 \
-    "imgpar-run: 1 file was left out: the ending tells no format that is read; .png .jpg .npy .pnm .ppm .pgm .pam do" --recursive -e "\$1" in -o "o8/$dir/$name.{ext}"
+    "imgpar-run: 1 file was left out: the ending tells no format of pictures that are read; .png .jpg .npy .pnm .ppm .pgm .pam do" --recursive -e "\$1" in -o "o8/$dir/$name.{ext}"
 expect_files "all pictures below, but hidden ones and what is none" o8 "./a.png ./b.png ./c.png ./deep/d.jpg ./deep/er/e.pgm "
 ln -s .. in/deep/up
 expect_run "a folder that links to itself" 0 \
-    "imgpar-run: 1 file was left out: the ending tells no format that is read; .png .jpg .npy .pnm .ppm .pgm .pam do" --recursive -e "\$1" in/ -o "o9/$dir/{n}.png"
+    "imgpar-run: 1 file was left out: the ending tells no format of pictures that are read; .png .jpg .npy .pnm .ppm .pgm .pam do" --recursive -e "\$1" in/ -o "o9/$dir/{n}.png"
 expect_files "is not followed, and names are in order" o9 "./1.png ./2.png ./3.png ./deep/4.png ./deep/er/5.png "
 rm in/deep/up
 expect_run "an empty folder" 1 "imgpar-run: there is no file to read" --recursive -e "\$1" empty -o "o10/$name.png"

@@ -131,7 +131,8 @@ int inputs_add_listed(inputs *in, const options *o)
 void inputs_tell_left_out(const inputs *in, const options *o)
 {
     if (in->n_left_out > 0 && !o->quiet)
-        complain("%zu file%s left out: the ending tells no format that is read; .png .jpg .npy .pnm .ppm .pgm .pam do",
+        complain("%zu file%s left out: the ending tells no format of pictures that are read; .png .jpg .npy .pnm .ppm "
+                 ".pgm .pam do",
                  in->n_left_out, in->n_left_out == 1 ? " was" : "s were");
 }
 
@@ -319,12 +320,13 @@ static int check_template(const inputs *in, const char *template)
     return ok ? EXIT_DONE : EXIT_USAGE;
 }
 
-/* Does the template end in {ext}, and the file's name tell no format? Such an output has none. */
-static bool has_no_format(const input *item, const options *o)
+/* Does the template end in {ext}, and the name of one file among several tell no format? Such an output has none. */
+static bool has_no_format(const inputs *in, const input *item, const options *o)
 {
     static const char ending[] = ".{ext}";
     const size_t n = strlen(o->output), m = sizeof ending - 1;
-    return !o->format && n >= m && strcmp(o->output + n - m, ending) == 0 && !imgpar_path_format(item->path);
+    return in->n > 1 && strcmp(item->path, "-") != 0 && !o->format && n >= m &&
+           strcmp(o->output + n - m, ending) == 0 && !imgpar_path_format(item->path);
 }
 
 static int check_folders(const inputs *in, const char *template)
@@ -350,10 +352,10 @@ static int fail_twice(const inputs *in, size_t first, size_t second, const char 
 }
 
 /* keys: of the outputs' names, sorted. */
-static int check_twice(const inputs *in, const key *keys, const char *template)
+static int check_twice(const inputs *in, const key *keys, size_t n, const char *template)
 {
     int status = EXIT_DONE;
-    for (size_t i = 1; i < in->n && !status; i++) {
+    for (size_t i = 1; i < n && !status; i++) {
         if (keys[i].a != keys[i - 1].a) continue;
         char *one = inputs_output(in, keys[i - 1].k, template), *other = inputs_output(in, keys[i].k, template);
         if (!one || !other)
@@ -405,18 +407,21 @@ int inputs_check(inputs *in, const options *o, bool tells_format)
     key *names = malloc(in->n * sizeof *names), *known = malloc((in->n + 1) * sizeof *known);
     if (!names || !known) status = out_of_memory();
     const size_t n_known = status ? 0 : identify(in, o, known);
+    size_t n_names = 0;
     for (size_t k = 0; k < in->n && !status && o->output; k++) {
         char *output = inputs_output(in, k, o->output);
         if (!output) status = out_of_memory();
-        in->items[k].has_no_format = tells_format && has_no_format(&in->items[k], o);
-        if (!status && tells_format && !in->items[k].has_no_format) status = check_format(output, o);
-        if (!status) status = check_identity(in, output, known, n_known, o);
-        if (!status) names[k] = (key){ hash_of(output), 0, k };
+        /* what has none is told later, and not written */
+        in->items[k].has_no_format = tells_format && has_no_format(in, &in->items[k], o);
+        const bool is_written = !in->items[k].has_no_format;
+        if (!status && tells_format && is_written) status = check_format(output, o);
+        if (!status && is_written) status = check_identity(in, output, known, n_known, o);
+        if (!status && is_written) names[n_names++] = (key){ hash_of(output), 0, k };
         free(output);
     }
     if (!status && o->output) {
-        qsort(names, in->n, sizeof *names, by_key);
-        status = check_twice(in, names, o->output);
+        qsort(names, n_names, sizeof *names, by_key);
+        status = check_twice(in, names, n_names, o->output);
     }
     free(names);
     free(known);

@@ -318,7 +318,10 @@ static int check_text(job *j, const char *text)
                        : j->has_files ? imgpar_pipeline_check_apply(j->p, 1)
                                       : imgpar_pipeline_check(j->p);
     if (st) {
-        complain("%s", imgpar_pipeline_message(j->p));
+        const char *message = imgpar_pipeline_message(j->p);
+        complain("%s", message);
+        if (j->has_files && strstr(message, ": only 1 argument is given"))
+            complain("of several files the text is run once for each, as $1; another one is open(\"FILE\")");
         return exit_of(st);
     }
     if (j->has_files || !(j->o->output || j->o->show) || ends_with_expression(text)) return EXIT_DONE;

@@ -245,8 +245,9 @@ static void fold_columns(ip_emit *e, const ip_stage *s, const ip_folded *of, con
  * Of elements that are a place where a test holds, and else the identity of MIN, most are the identity. So a block of
  * columns is tested first, in vectors of what the test compares: only where one passes are places looked at. A
  * block whose least place is not below the least so far is left out unread, whatever the order in which rows and panels
- * are walked.
+ * are walked. Which folds are such is told by folds.c.
  */
+
 /* least = that of the first channel at a column */
 static void declare_least(ip_emit *e, const ip_stage *s, const char *from)
 {

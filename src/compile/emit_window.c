@@ -188,7 +188,7 @@ static bool declare_shared(ip_expr *x, void *user)
     return false;
 }
 
-/* Lanes that suit the widest type below root, with what has been named at hand. */
+/* The bytes of the widest element below x that has no name yet, where they are more than *widest. */
 static void find_widest(const ip_emit *e, const ip_expr *x, unsigned char *seen, int *widest)
 {
     if (seen[x->id] || ip_emit_name_of(e, x)) return;

@@ -20,7 +20,7 @@ static int lanes_of(const ip_site *site, const ip_stage *s)
 {
     enum { MANY_OPERATIONS = 24 };
     const int size = ip_stage_size(site->ir, s) + ip_x_size(site->ir, s->finish);
-    return site->channels > 2 || size > MANY_OPERATIONS ? 1 : IP_SCAN_LANES / site->channels;
+    return site->channels < 1 || site->channels > 2 || size > MANY_OPERATIONS ? 1 : IP_SCAN_LANES / site->channels;
 }
 
 typedef struct reading {

@@ -54,7 +54,7 @@ typedef struct ip_places {
     ip_expr *part;  /* of inner, as of a segment that is made of lanes */
     bool in_pairs;
     ip_elements elements; /* of words: how inner is made */
-    int shared_width;     /* lanes of the loop that computes what is shared; */
+    int shared_width;     /* lanes of the loop that computes what is shared */
     int width;            /* of lanes: of the flat loop behind them */
     /* what is read around places, each a row and a column, and will be farther down: Note [Places prefetched] */
     const ip_expr *prefetched[IP_MOST_SHARED];

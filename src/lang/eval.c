@@ -50,12 +50,8 @@ static bool eval_input(ip_eval *ev, const ip_node *node, ip_val *out)
     size_t index = (size_t)node->number - 1;
     if (index >= ev->n_inputs) {
         if (ev->n_inputs == 0) return ip_eval_fail(ev, node->offset, "$%zu: no arguments are given here", index + 1);
-        if (ev->n_inputs == 1)
-            return ip_eval_fail(ev, node->offset,
-                                "$%zu: only 1 argument is given; of several files imgpar-run runs the text once for "
-                                "each, as $1, and the other one is open(\"FILE\")",
-                                index + 1);
-        return ip_eval_fail(ev, node->offset, "$%zu: only %zu arguments are given", index + 1, ev->n_inputs);
+        return ip_eval_fail(ev, node->offset, "$%zu: only %zu argument%s given", index + 1, ev->n_inputs,
+                            ev->n_inputs == 1 ? " is" : "s are");
     }
     char name[32];
     snprintf(name, sizeof name, "$%zu", index + 1);

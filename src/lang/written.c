@@ -17,8 +17,10 @@
 #include "lang/parser.h"
 #include "lang/program.h"
 #include "lang/written.h"
+#include "ops/along.h"
 #include "ops/axes.h"
 #include "ops/check.h"
+#include "ops/derived.h"
 #include "ops/row_functions.h"
 
 #include <stdio.h>
@@ -132,6 +134,35 @@ static void bind_matrix(names *to, const char *name, const ip_param *p)
     }
 }
 
+/*
+ * Note [Pictures of depth 1]
+ * A row of images takes an image in a stack of one, too: [1, height, width, channels], or [1, height, width]. Its text
+ * knows that as the image alone, so that axis 2 is always that of channels. What comes of it has the stack's axis
+ * again, if it is a picture, too.
+ */
+
+/* A new reference to the input as the text knows it. */
+static imgpar_array *input_of(const imgpar_array *call, int k)
+{
+    imgpar_array *a = call->inputs[k];
+    return ip_is_stack_of_one(call, k) ? ip_build_reshaped(a, a->type.rank - 1, a->type.shape + 1)
+                                       : imgpar_array_retain(a);
+}
+
+/* Takes result over. */
+static imgpar_array *stacked_again(const imgpar_array *call, imgpar_array *result)
+{
+    int64_t shape[IMGPAR_MAX_RANK] = { 1 };
+    const ip_type *type = &result->type;
+    if (!result->op || strcmp(call->op->info.category, "measure") == 0 || !ip_is_stack_of_one(call, 0) ||
+        type->rank != call->inputs[0]->type.rank - 1)
+        return result;
+    memcpy(shape + 1, type->shape, (size_t)type->rank * sizeof *shape);
+    imgpar_array *stack = ip_build_reshaped(result, type->rank + 1, shape);
+    imgpar_array_release(result);
+    return stack;
+}
+
 static void bind_arguments(names *to, const imgpar_array *call)
 {
     const imgpar_op_info *info = &call->op->info;
@@ -139,8 +170,7 @@ static void bind_arguments(names *to, const imgpar_array *call)
         double number;
         bool fractional;
         const bool is_number = ip_array_is_number(call->inputs[k], &number, &fractional); /* and takes others' dtype */
-        bind(to, info->input_names[k],
-             is_number ? ip_val_number(number, fractional) : ip_val_array(imgpar_array_retain(call->inputs[k])));
+        bind(to, info->input_names[k], is_number ? ip_val_number(number, fractional) : ip_val_array(input_of(call, k)));
     }
     for (int k = 0; k < info->n_params; k++) {
         const imgpar_op_param *p = info->params[k];
@@ -183,7 +213,7 @@ static void bind_facts(names *to, const imgpar_array *call)
     const bool has_levels = type->dtype == IMGPAR_U8 || type->dtype == IMGPAR_U16;
     bind(to, "full", ip_val_number(ip_type_full(type), false));
     bind(to, "levels", ip_val_number(has_levels ? dtype->maximum : -1, false));
-    bind(to, "rank", ip_val_number(type->rank, false));
+    bind(to, "rank", ip_val_number(type->rank - ip_is_stack_of_one(call, 0), false));
     bind(to, "depth", ip_val_number((double)dims[0], false));
     for (int k = 0; k < to->n; k++) /* rows with a parameter of that name need no number */
         if (strcmp(to->symbols[k]->name, "alpha") == 0) return;
@@ -224,6 +254,7 @@ imgpar_array *ip_written_expand(const imgpar_array *call)
         const ip_scope given = { .n = to.n, .names = to.symbols, .vals = to.vals };
         ev.given = &given;
         result = to.failed ? NULL : ip_program_value(&ev, NULL);
+        if (result) result = stacked_again(call, result);
     }
     for (int k = 0; k < to.n; k++)
         ip_val_free(&to.vals[k]);

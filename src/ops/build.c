@@ -80,6 +80,21 @@ static imgpar_status set_param(const imgpar_op_param *p, const ip_arg *arg, ip_p
     return set_param(p, &single, param, err);
 }
 
+/* One number for all channels: a gray, but on gray pictures; beside alpha, which it is of, too, white alone. */
+static imgpar_status check_one_level(const imgpar_array *node, int k, const unsigned char rgb[3], ip_error *err)
+{
+    const bool is_gray = rgb[0] == rgb[1] && rgb[1] == rgb[2], has_alpha = ip_type_has_alpha(&node->inputs[0]->type);
+    const char *label = ip_op_label(node->op), *name = node->op->info.params[k]->name;
+    if (has_alpha && !(is_gray && rgb[0] == 255))
+        return ip_fail(err, IMGPAR_E_ARGUMENT,
+                       "%s: %s is one number for all channels, alpha too: of colours only white, which is opaque",
+                       label, name);
+    if (is_gray || ip_colours_taken(node) <= 2) return IMGPAR_OK;
+    return ip_fail(err, IMGPAR_E_ARGUMENT,
+                   "%s: %s is one number for all channels: of colours only grays, as white, black or #808080", label,
+                   name);
+}
+
 /* A colour by name, as levels: of the first input's white, one for each of its channels but alpha, of gray the
  * luminance; of a row without inputs in the dtype it makes, opaque. */
 static imgpar_status set_colour(imgpar_array *node, int k, const unsigned char rgb[3], ip_error *err)
@@ -90,6 +105,9 @@ static imgpar_status set_colour(imgpar_array *node, int k, const unsigned char r
     const int64_t n = is_source ? (int64_t)ip_param_number(node, "channels") : ip_colours_taken(node);
     const int colours = n <= 2 ? 1 : 3, count = is_source ? (int)n : colours;
     double levels[4];
+    const bool is_list = strcmp(node->op->info.params[k]->name, "cval") != 0;
+    imgpar_status st = is_list ? IMGPAR_OK : check_one_level(node, k, rgb, err);
+    if (st) return st;
     for (int c = 0; c < count; c++) {
         const double level = c >= colours   ? 255
                              : colours == 3 ? rgb[c]
@@ -97,7 +115,8 @@ static imgpar_status set_colour(imgpar_array *node, int k, const unsigned char r
         levels[c] = level * full / 255;
     }
     const ip_arg list = { .kind = IP_ARG_MATRIX, .rows = 1, .cols = count, .numbers = levels };
-    return set_param(node->op->info.params[k], &list, &node->params[k], err);
+    const ip_arg number = { .kind = IP_ARG_NUMBER, .number = levels[0] };
+    return set_param(node->op->info.params[k], is_list ? &list : &number, &node->params[k], err);
 }
 
 /* The node's inputs: the row's own, then the arrays given for numbers. Literal numbers become leaves. */

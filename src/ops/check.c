@@ -249,7 +249,11 @@ static imgpar_status check_matrix(const ip_op *op, const imgpar_op_param *p, con
     return has_rule(p, "whole") ? check_wholes(op, p, arg->numbers, arg->rows * arg->cols, err) : IMGPAR_OK;
 }
 
-static bool may_be_colour(const imgpar_op_param *p) { return has_rule(p, "vector") && strcmp(p->unit, "levels") == 0; }
+/* Levels of channels, or the one level of all of them beyond an edge. */
+static bool may_be_colour(const imgpar_op_param *p)
+{
+    return strcmp(p->unit, "levels") == 0 && (has_rule(p, "vector") || strcmp(p->name, "cval") == 0);
+}
 
 bool ip_arg_is_colour(const imgpar_op_param *p, const ip_arg *arg, unsigned char rgb[3])
 {
@@ -405,7 +409,9 @@ static imgpar_status check_zero_border(const ip_op *op, const ip_arg *args, cons
     int at = border < 0 ? -1 : bound->arg[op->info.n_inputs + border];
     if (at < 0 || cval < 0 || args[at].kind != IP_ARG_TEXT || strcmp(args[at].text, "zero") != 0) return IMGPAR_OK;
     *bad_arg = at;
-    if (!param_value(op, cval, args, bound, &value) || value == 0) return IMGPAR_OK;
+    const int given = bound->arg[op->info.n_inputs + cval];
+    const bool is_colour = given >= 0 && args[given].kind == IP_ARG_TEXT;
+    if (!is_colour && (!param_value(op, cval, args, bound, &value) || value == 0)) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: border=zero takes no cval; write border=constant", ip_op_label(op));
 }
 

@@ -26,8 +26,8 @@ bool ip_param_is_auto(const imgpar_op_param *p); /* has a computed default */
 /* Refuses, with the row's names, the first two inputs that operators would not take together, in their order. */
 imgpar_status ip_check_pairs_fit(const imgpar_array *node, ip_error *err);
 
-/* Whether p takes levels, one for each channel, and arg is a colour in their place, by a name or #rrggbb: rgb from 0 to
- * 255. */
+/* Whether p takes levels, one for each channel or cval for all of them, and arg is a colour in their place, by a name
+ * or #rrggbb: rgb from 0 to 255. */
 bool ip_arg_is_colour(const imgpar_op_param *p, const ip_arg *arg, unsigned char rgb[3]);
 
 #endif

@@ -21,6 +21,10 @@ typedef struct ip_making {
     int n;
 } ip_making;
 
+/* Whether the call's row is one of images, and this input an image in a stack of one: [1, height, width, channels], or
+ * without channels. */
+bool ip_is_stack_of_one(const imgpar_array *call, int input);
+
 /* An array by a row, owned by m. Never NULL: errors pass through as they do for users. */
 imgpar_array *ip_make(ip_making *m, const char *row, int n, const ip_arg *args);
 /* Of one array, and of two; a may be of any row. */

@@ -457,13 +457,16 @@ void ip_histogram_edges(const imgpar_array *node, double *lo, double *hi)
     if (isnan(*hi)) *hi = a->white > 0 ? a->white : facts->is_float ? 1 : facts->maximum;
 }
 
-/* Whether a bin has a width, and a level its share of a bin, in the float in which these are computed. */
+/* Whether a bin has a width, and a level its share of a bin, in the float of the input. */
 static bool is_bin_width(const imgpar_array *node, double lo, double hi)
 {
-    const double k = ip_param_number(node, "bins") / (hi - lo);
-    if (ip_float_for(node->inputs[0]->type.dtype) == IMGPAR_F64) return isfinite(hi - lo) && isfinite(k) && k > 0;
-    return isfinite((float)lo) && isfinite((float)hi) && isfinite((float)hi - (float)lo) && isfinite((float)k) &&
-           (float)k > 0;
+    const double bins = ip_param_number(node, "bins");
+    if (ip_float_for(node->inputs[0]->type.dtype) == IMGPAR_F64) {
+        const double width = hi - lo, k = bins / width;
+        return isfinite(width) && width > 0 && isfinite(k) && k > 0;
+    }
+    const float width = (float)hi - (float)lo, k = (float)(bins / (hi - lo));
+    return isfinite(width) && width > 0 && isfinite(k) && k > 0;
 }
 
 /* The row's rule holds for edges that are given; here it does for those that the input tells, too. */

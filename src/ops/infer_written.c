@@ -590,6 +590,22 @@ static imgpar_status (*const NEEDS[][MOST_CHECKS])(const imgpar_array *node, ip_
     [IP_NEEDS_MOTION] = { check_motion_of_image },
 };
 
+static bool needs_image(const ip_op *op)
+{
+    if (op->infer != ip_infer_written) return false;
+    for (int k = 0; k < MOST_CHECKS && NEEDS[op->variant][k]; k++)
+        if (NEEDS[op->variant][k] == check_image) return true;
+    return false;
+}
+
+bool ip_is_stack_of_one(const imgpar_array *call, int input)
+{
+    const ip_type *type = &call->inputs[input]->type;
+    int64_t dims[4];
+    ip_type_dims(type, dims);
+    return needs_image(call->op) && dims[0] == 1 && (type->rank > 3 || (type->rank == 3 && type->shape[2] != dims[3]));
+}
+
 imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
 {
     imgpar_status st = ip_check_connectivity(node, err);

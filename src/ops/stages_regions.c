@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the regions of labels are: an opaque stage over it (shaders/regions.cl), and a map that makes means
+/* Where the regions of labels are: an opaque stage over them (shaders/regions.cl), and a map that makes means
  * of its sums. */
 #include "ops/infer.h"
 #include "ops/regions.h"
@@ -79,7 +79,12 @@ static const ip_opaque_kind kind = { .name = "regions",
                                      .step = step,
                                      .compute = ip_regions_compute };
 
-static int64_t axes_of(const ip_type *a) { return ip_is_volume(a) ? 3 : 2; }
+static int64_t axes_of(const ip_type *a)
+{
+    int64_t dims[4];
+    ip_type_dims(a, dims);
+    return dims[0] > 1 ? 3 : 2;
+}
 
 imgpar_status ip_infer_regions(imgpar_array *node, ip_error *err)
 {

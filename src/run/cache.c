@@ -78,7 +78,7 @@ static bool is_compile_error(cl_int code)
  * functions. So its include guard, _OPENCL_H_, is defined, and shaders/builtins.cl declares what our texts call, each
  * function with all of its overloads, so that a call means what it means with the header. Of these declarations, of the
  * overloads for vectors and of the helpers only those stand in a program that it names (run/needed.c): building takes
- * half the time then, 110 ms instead of 225 on a busy machine. What were missing could only fail to compile. The
+ * half the time then, 110 ms instead of 225 on a busy machine. What is missing can only make a build fail. The
  * identity of a program is its whole text. One that does not compile so is built with the header: it calls another
  * function, or its log is what a person will read. Where it then compiles, so are all later ones of the device: clang
  * tells the process's standard error of each failure.
