@@ -2,7 +2,8 @@
 /*
  * Texts by need. Sections are looked at from the last one to the first, as a function is called behind where it stands:
  * a section that is kept adds its words to those that earlier ones are looked for in. Names that are put together by a
- * macro (ip_div_##T) are words, too, ip_div_ here, so a section's name with a * finds them.
+ * macro (ip_div_##T) are words, too, ip_div_ here, so a section's name with a * finds them. A text with a macro that
+ * puts together what none of its words tells (a##b) gets everything.
  */
 #include "run/needed.h"
 #include "run/shaders.h"
@@ -25,7 +26,8 @@ typedef struct words {
     word *places;
     size_t n_places; /* a power of 2 */
     size_t n;
-    bool failed; /* without memory */
+    bool pastes_any; /* a macro of the text puts names together of which neither half tells one: a##b, int##N */
+    bool failed;     /* without memory */
 } words;
 
 static const char marker[] = "/*:";
@@ -52,7 +54,8 @@ static word *place_of(const words *set, word w)
 
 static void grow(words *set)
 {
-    words wider = { .n_places = set->n_places ? 2 * set->n_places : 1024, .n = set->n };
+    words wider = *set;
+    wider.n_places = set->n_places ? 2 * set->n_places : 1024;
     wider.places = ip_zalloc(wider.n_places * sizeof *wider.places);
     if (!wider.places) {
         set->failed = true;
@@ -73,10 +76,18 @@ static void add(words *set, word w)
     *place = w;
 }
 
+/* Whether at p two names are put together, the first of which has an end of its own: ip_div_##T begins as it begins. */
+static bool pastes_any(const char *from, const char *p, const char *end)
+{
+    return p > from && end - p > 2 && p[0] == '#' && p[1] == '#' && isalnum((unsigned char)p[-1]) &&
+           isalpha((unsigned char)p[2]);
+}
+
 static void add_all(words *set, const char *from, const char *end)
 {
     for (const char *p = from; p < end && !set->failed;) {
         const char *begin = p;
+        set->pastes_any |= pastes_any(from, p, end);
         while (p < end && is_letter(*p))
             p++;
         if (p == begin) {
@@ -124,6 +135,7 @@ static bool is_vector(word w, const char *n)
 
 static bool has_vector(const words *set, const char *n)
 {
+    if (set->pastes_any) return true;
     for (size_t i = 0; i < set->n_places; i++)
         if (set->places[i].at && is_vector(set->places[i], n)) return true;
     return false;
@@ -152,7 +164,7 @@ static const char *section_before(const char *text, const char *end)
 
 static bool is_section_needed(const char *section, const words *later)
 {
-    if (!begins_section(section)) return true;
+    if (!begins_section(section) || later->pastes_any) return true;
     const char *p = section + sizeof marker - 1, *end = line_after(section);
     bool has_names = false;
     while (p < end) {
@@ -186,7 +198,7 @@ static void declare(ip_str *out, const words *used)
             size_t n = 0;
             while (is_letter(name[n]))
                 n++;
-            if (!has(used, (word){ name, n })) continue;
+            if (!used->pastes_any && !has(used, (word){ name, n })) continue;
         }
         ip_str_append_n(out, line, (size_t)(next - line));
     }
