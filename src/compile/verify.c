@@ -164,9 +164,6 @@ static void check_segment(checker *c, const ip_placed *p, const ip_segment *segm
         return;
     }
     if (!segment->body || !segment->within) complain(c, p->stage, "a segment has no body");
-    const bool has_width =
-        segment->loop == IP_LOOP_RUNNING || segment->loop == IP_LOOP_WINDOWS || segment->loop == IP_LOOP_LANES;
-    if (has_width != (segment->width > 0)) complain(c, p->stage, "has lanes where its loop takes none, or none");
     if (segment->loop == IP_LOOP_RUNNING && p->n_running == 0) complain(c, p->stage, "has no sums to carry along");
     if (segment->loop == IP_LOOP_SKIPS && (!segment->skip.condition || !segment->skip.left))
         complain(c, p->stage, "nothing makes the blocks it skips");
@@ -175,6 +172,9 @@ static void check_segment(checker *c, const ip_placed *p, const ip_segment *segm
         complain(c, p->stage, "moves no pixels");
     if (segment->loop == IP_LOOP_LANES && !segment->part) complain(c, p->stage, "has no lanes");
     if (segment->loop == IP_LOOP_LOOKUPS && !segment->part) complain(c, p->stage, "has no index");
+    const bool has_width =
+        segment->loop == IP_LOOP_RUNNING || segment->loop == IP_LOOP_WINDOWS || segment->loop == IP_LOOP_LANES;
+    if (has_width != (segment->width > 0)) complain(c, p->stage, "has lanes where its loop takes none, or none");
     if (segment->within) check_all_elements(c, p, segment);
     if (segment->match && segment->match->stage != p->stage) complain(c, p->stage, "has another stage's idiom");
 }
