@@ -8,6 +8,7 @@
 #include "ops/coverage.h"
 #include "ops/derived.h"
 #include "ops/infer.h"
+#include "ops/regions.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -603,7 +604,7 @@ bool ip_is_stack_of_one(const imgpar_array *call, int input)
     const ip_type *type = &call->inputs[input]->type;
     int64_t dims[4];
     ip_type_dims(type, dims);
-    return needs_image(call->op) && dims[0] == 1 && (type->rank > 3 || (type->rank == 3 && type->shape[2] != dims[3]));
+    return needs_image(call->op) && dims[0] == 1 && ip_is_volume(type);
 }
 
 imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)

@@ -76,7 +76,8 @@ static void add(words *set, word w)
     *place = w;
 }
 
-/* Whether at p two names are put together, the first of which has an end of its own: ip_div_##T begins as it begins. */
+/* Whether at p two names are put together of which the first does not end in _: a##b. Where it does, as in ip_div_##T,
+ * the name is found by its beginning. */
 static bool pastes_any(const char *from, const char *p, const char *end)
 {
     return p > from && end - p > 2 && p[0] == '#' && p[1] == '#' && isalnum((unsigned char)p[-1]) &&
