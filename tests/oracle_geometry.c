@@ -140,35 +140,44 @@ static real stretched(kernel_fn kernel, int64_t i, int64_t j, int64_t n, int64_t
     return weight / sum;
 }
 
+typedef real (*weight_fn)(int64_t i, int64_t j, int64_t n, int64_t m);
+
+/* [m, n]: the weight of each of n source elements for each of m output elements; memory for free(). */
+static real *weights_along(weight_fn weight, kernel_fn kernel, int64_t n, int64_t m)
+{
+    real *weights = malloc((size_t)(n * m) * sizeof *weights);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++)
+            weights[i * n + j] = !kernel ? weight(i, j, n, m) : n == m ? i == j : stretched(kernel, i, j, n, m);
+    return weights;
+}
+
 static void resize_to(const call *c, int64_t height, int64_t width, picture *out)
 {
     const picture *a = c->in[0];
     bool is_nearest = call_is(c, "filter", "nearest", "area"), is_linear = call_is(c, "filter", "linear", "area");
-    real (*weight)(int64_t, int64_t, int64_t, int64_t) = is_nearest ? hit : is_linear ? tent : cover;
+    const weight_fn weight = is_nearest ? hit : is_linear ? tent : cover;
     const kernel_fn kernel = is_linear ? NULL : kernel_of(c);
     bool is_double = a->dtype == IMGPAR_F64 || (!is_float(a->dtype) && imgpar_dtype_size(a->dtype) >= 4);
+    real *down = weights_along(weight, kernel, a->h, height), *across = weights_along(weight, kernel, a->w, width);
     *out = picture_new(a->dtype, height, width, a->c);
     for (int64_t y = 0; y < out->h; y++)
         for (int64_t x = 0; x < out->w; x++)
             for (int64_t k = 0; k < a->c; k++) {
                 real sum = 0, magnitude = 0;
-                for (int64_t j = 0; j < a->h; j++) {
-                    real down = !kernel          ? weight(y, j, a->h, out->h)
-                                : a->h == out->h ? y == j
-                                                 : stretched(kernel, y, j, a->h, out->h);
-                    for (int64_t i = 0; i < a->w && down != 0; i++) {
-                        real w = down * (!kernel          ? weight(x, i, a->w, out->w)
-                                         : a->w == out->w ? x == i
-                                                          : stretched(kernel, x, i, a->w, out->w));
+                for (int64_t j = 0; j < a->h; j++)
+                    for (int64_t i = 0; i < a->w; i++) {
+                        real w = down[y * a->h + j] * across[x * a->w + i];
                         if (w == 0) continue;
                         sum += w * *picture_at(a, j, i, k);
                         magnitude += fabsl(w * *picture_at(a, j, i, k));
                     }
-                }
                 *picture_at(out, y, x, k) = sum;
                 if (!is_nearest)
                     out->slack[(y * out->w + x) * out->c + k] = magnitude * (is_double ? 0x1p-44L : 0x1p-15L);
             }
+    free(down);
+    free(across);
 }
 
 static void resize(const call *c, picture *out)
@@ -205,10 +214,14 @@ static void at(const call *c, picture *out)
                 }
                 int64_t j = (int64_t)floorl(v), i = (int64_t)floorl(u);
                 const real fv = v - floorl(v), fu = u - floorl(u);
-                real magnitude = 0, sum = 0;
+                real magnitude = 0, sum = 0, down[SIDE], across[SIDE];
+                for (int n = 0; n < SIDE; n++) {
+                    down[n] = kernel(fv - (n - BEFORE));
+                    across[n] = kernel(fu - (n - BEFORE));
+                }
                 for (int n = 0; n < SIDE * SIDE; n++) {
                     const int dy = n / SIDE - BEFORE, dx = n % SIDE - BEFORE;
-                    const real w = kernel(fv - dy) * kernel(fu - dx);
+                    const real w = down[n / SIDE] * across[n % SIDE];
                     if (w == 0) continue;
                     const real value = picture_read(a, j + dy, i + dx, k, border, cval);
                     *to += w * value;
