@@ -196,6 +196,7 @@ START_TEST(operators_with_a_number_or_a_channel_leave_alpha_alone)
         "subtract(255, $1)",
         "blend($1, 0, 0.5)",
         "convolve($1, [-1 0 1])",
+        "convolve($1, numbers([-1 0 1]))",
     };
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
         expect_alpha_stays(texts[k]);
@@ -244,6 +245,8 @@ static const char *const means[] = {
     "convolve($1, [0 -1 0; -1 5 -1; 0 -1 0])",
     "convolve($1, [0.3 0.1 0; 0.2 0.3 0; 0.1 0.4 -0.1])",
     "convolve($1, [1 0 2; 0 3 0; 1 0 0], scale=5, offset=9)",
+    "convolve($1, numbers([1 2 1; 2 4 2; 1 2 1]), scale=16)",
+    "convolve($1, numbers([0.3 0.1 0; 0.2 0.3 0; 0.1 0.4 -0.1]), scale=0.5, offset=9)",
     "convsep($1, [0.25 0.5 0.25], [0.1 0.8 0.1])",
     "neighbours($1, [-1 0; 1 0; 0 -1])",
     "unsharp($1, sigma=2, amount=0.6)",

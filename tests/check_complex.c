@@ -481,6 +481,12 @@ static const struct whole_claim {
     { "matmul($1, transpose($3))", { H, H }, of_matmul_real, IMGPAR_COMPLEX64 },
     { "boxblur($1, border=constant, cval=2)", { H, W }, of_box, IMGPAR_COMPLEX64 },
     { "convolve($1, [1 0 -1], 2, 3)", { H, W }, of_convolve, IMGPAR_COMPLEX64 },
+    { "convolve_by($1, numbers([1 0 -1]), 2, 3)", { H, W }, of_convolve, IMGPAR_COMPLEX64 },
+    { "convolve($3, complex(numbers([0 2 1]), numbers([1 0 -1]))) - complex(convolve($3, [0 2 1]), convolve($3, [1 0 "
+      "-1]))",
+      { H, W },
+      of_no,
+      IMGPAR_COMPLEX64 },
     { "neighbours($1, [-1 0; 0 0], fold=sum)", { H, W }, of_around, IMGPAR_COMPLEX64 },
     { "recursive($1, [0.25], [-0.5], axis=1, start=zero)", { H, W }, of_wave, IMGPAR_COMPLEX64 },
     { "dot($1, $2, axis=1)", { H, 1 }, of_dot, IMGPAR_COMPLEX64 },

@@ -438,6 +438,7 @@ static const char *const losses[] = {
     "sum(matmul($1, numbers([1; 2; 3; 4; 5])) ** 2)",
     "sum(matmul(numbers([1 2 3 4; 0 1 -1 2]), $1) ** 2)",
     "sum(matmul(transpose($1), $1) * cos(x + 2 * y))",
+    "sum(convolve($1, slice($1, [1 0], [4 3]), scale=2, border=wrap) ** 2)",
     "m = reshape(concatenate($1, $1 ** 2, axis=0), [2, 4, 5])\nsum(matmul(m, transpose($1)) ** 2)",
     "m = reshape(concatenate($1, $1 ** 2, axis=0), [2, 4, 5])\nsum(matmul($1, permute(m, [0 2 1])) ** 2)",
     "sum(scatter_add($1, numbers([2 0 2], dtype=i32), slice($1, [0 0], [3 5])) ** 2)",

@@ -538,6 +538,9 @@ static const shape shapes[] = {
       IMGPAR_F32, 3, 61, 37, 0 },
     /* two panels of columns, the second not whole: rows are read as they lie, but for the last, which are packed */
     { "matmul(reshape($1, [149 40]), slice(squeeze($2), [0 0], [40 33]))", IMGPAR_I32, 1, 40, 149, 0 },
+    /* weights that are computed, in whole numbers and in floats, of more taps than are written out */
+    { "convolve($1, crop($1, 3, 4, 9, 9) % 7, scale=9)", IMGPAR_U8, 1, 61, 37, 0 },
+    { "convolve($1 / 99, slice($1, [2 5], [5 8]) / 99, border=reflect)", IMGPAR_F32, 1, 61, 37, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

@@ -603,6 +603,8 @@ static const struct {
 } refused[] = {
     { "canny(zeros([5]))", "canny: a is [5] f32, which is no image" },
     { "canny(ones([3 3]), low=-1)", "canny: low=-1 is below 0" },
+    { "percentile(ones([3]), [10 90])",
+      "percentile: p must be a number, not a list of numbers; percentiles() takes several" },
     { "ms_ssim(zeros([160 200]), zeros([160 200]))",
       "ms_ssim: a is [160, 200] f32; five scales need 161x161 pixels at least" },
     { "phase_correlation(zeros([3 4]), zeros([4 3]))",

@@ -221,7 +221,7 @@ START_TEST(pictures_move_by_an_array) /* _i: the matrix */
         want.v[k] = got[k];
         want.slack[k] = 0x1p-12L; /* positions are rounded elsewhere */
     }
-    snprintf(text, sizeof text, "warp_by($1, numbers(%s), border=reflect)", literals[_i]);
+    snprintf(text, sizeof text, "warp%s($1, numbers(%s), border=reflect)", _i == 1 ? "" : "_by", literals[_i]);
     written_expect(text, in, 1, &want, true);
     imgpar_array_release(warped);
     imgpar_array_release(of);

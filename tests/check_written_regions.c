@@ -154,6 +154,8 @@ static const struct {
     { "labels(zeros([0, 4]))", "labels: a is [0, 4] f32, which has no elements" },
     { "group_count(zeros([0], dtype=i32), 4)", "group_count: keys is [0] i32, which has no elements" },
     { "labels($1, connectivity=6)", "labels: connectivity=6 is neither 4 nor 8" },
+    { "fill_holes(ones([3 4 9]), connectivity=5)",
+      "fill_holes: connectivity=5 is none of 6, 18 and 26, as a volume has them" },
     { "labels(fill(4, 4, 0, channels=3))",
       "labels: a is [4, 4, 3] u8; it must be an image of 1 channel; gray() makes one" },
     { "reconstruct(zeros([3 4]), zeros([4 3]))", "they must have one shape" },
@@ -253,6 +255,99 @@ START_TEST(holes_are_filled_and_what_touches_the_frame_goes)
     picture *const all[] = { &m, &ground, &filled, &cleared, &outside, &touching };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         picture_free(all[k]);
+}
+END_TEST
+
+/* ---- regions of volumes ------------------------------------------------------------------------------------ */
+
+enum { PLANES = 4, V_ROWS = 9, V_COLS = 11, ELEMENTS = PLANES * V_ROWS * V_COLS };
+
+/* Two elements apart by no more than 1 along each axis, and along as many axes as the connectivity allows. */
+static bool are_near(int i, int j, int connectivity)
+{
+    const int dz = abs(i / (V_ROWS * V_COLS) - j / (V_ROWS * V_COLS)),
+              dy = abs(i / V_COLS % V_ROWS - j / V_COLS % V_ROWS), dx = abs(i % V_COLS - j % V_COLS),
+              most = connectivity == 6    ? 1
+                     : connectivity == 18 ? 2
+                                          : 3;
+    return dz <= 1 && dy <= 1 && dx <= 1 && dz + dy + dx <= most;
+}
+
+/* The number of each element's region in number, 0 where on is 0; returns how many regions there are. */
+static int number_regions(const picture *on, bool value, int connectivity, int *number)
+{
+    int n = 0;
+    for (int k = 0; k < ELEMENTS; k++)
+        number[k] = 0;
+    for (int k = 0; k < ELEMENTS; k++) {
+        if ((on->v[k] != 0) != value || number[k] != 0) continue;
+        number[k] = ++n;
+        for (bool grows = true; grows;) {
+            grows = false;
+            for (int i = 0; i < ELEMENTS; i++)
+                for (int j = 0; j < ELEMENTS && number[i] == n; j++) {
+                    if ((on->v[j] != 0) != value || number[j] != 0 || !are_near(i, j, connectivity)) continue;
+                    number[j] = n;
+                    grows = true;
+                }
+        }
+    }
+    return n;
+}
+
+static bool is_at_a_face(int k)
+{
+    const int z = k / (V_ROWS * V_COLS), y = k / V_COLS % V_ROWS, x = k % V_COLS;
+    return z == 0 || y == 0 || x == 0 || z == PLANES - 1 || y == V_ROWS - 1 || x == V_COLS - 1;
+}
+
+static void expect_volume(const char *begun, const picture *m, int connectivity, const picture *want)
+{
+    char text[128];
+    const picture *const one[] = { m };
+    snprintf(text, sizeof text, "reshape(%s, connectivity=%d), [36, 11, 1])", begun, connectivity);
+    written_expect(text, one, 1, want, true);
+}
+
+START_TEST(regions_of_volumes_by_size_and_place) /* _i: the connectivity */
+{
+    static const int near[] = { 6, 18, 26 };
+    const int connectivity = near[_i];
+    int number[ELEMENTS], size[ELEMENTS + 1] = { 0 }, most = 0, kept = 0, filled = 0;
+    bool touches[ELEMENTS + 1] = { false };
+    picture m = picture_new(IMGPAR_U8, PLANES * V_ROWS, V_COLS, 1), want = picture_copy(&m);
+    for (unsigned k = 0; k < ELEMENTS; k++) /* about a seventh */
+        m.v[k] = (k * 2654435761u >> 16) % 64 < 9 ? 1 + k % 200 : 0;
+    const int n = number_regions(&m, true, connectivity, number);
+    for (int k = 0; k < ELEMENTS; k++) {
+        size[number[k]]++;
+        touches[number[k]] |= is_at_a_face(k);
+    }
+    for (int k = n; k > 0; k--)
+        if (most == 0 || size[k] >= size[most]) most = k;
+    for (int k = 0; k < ELEMENTS; k++)
+        kept += (want.v[k] = number[k] && size[number[k]] >= 3 ? m.v[k] : 0) != 0;
+    ck_assert(n > 8 && kept > 3);
+    expect_volume("remove_small(reshape($1, [4 9 11]), 3", &m, connectivity, &want);
+    for (int k = 0; k < ELEMENTS; k++)
+        want.v[k] = number[k] == most ? m.v[k] : 0;
+    expect_volume("largest_region(reshape($1, [4 9 11])", &m, connectivity, &want);
+    for (int k = 0; k < ELEMENTS; k++)
+        want.v[k] = touches[number[k]] ? 0 : m.v[k];
+    expect_volume("clear_border(reshape($1, [4 9 11 1])", &m, connectivity, &want);
+
+    for (unsigned k = 0; k < ELEMENTS; k++) /* two elements of three: holes are few */
+        m.v[k] = (k * 2654435761u >> 16) % 64 < (_i ? 36 : 58) ? 200 : 0;
+    number_regions(&m, false, connectivity == 6 ? 26 : 6, number);
+    memset(touches, 0, sizeof touches);
+    for (int k = 0; k < ELEMENTS; k++)
+        touches[number[k]] |= is_at_a_face(k);
+    for (int k = 0; k < ELEMENTS; k++)
+        filled += (want.v[k] = number[k] && !touches[number[k]] ? 200 : m.v[k]) != m.v[k];
+    ck_assert(filled > 2);
+    expect_volume("fill_holes(reshape($1, [4 9 11])", &m, connectivity, &want);
+    picture_free(&m);
+    picture_free(&want);
 }
 END_TEST
 
@@ -472,6 +567,7 @@ int main(void)
     tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));
     tcase_add_loop_test(tc, regions_are_numbered_by_their_first_pixels, 0, 2 * N_MASKS);
     tcase_add_loop_test(tc, holes_are_filled_and_what_touches_the_frame_goes, 0, 2 * N_MASKS);
+    tcase_add_loop_test(tc, regions_of_volumes_by_size_and_place, 0, 3);
     tcase_add_loop_test(tc, what_can_be_reached_from_below, 0, 2 * WRITTEN_DTYPES);
     tcase_add_test(tc, areas_centroids_and_boxes);
     tcase_add_loop_test(tc, shapes_are_those_of_the_same_moments, 0, N_MASKS + 1);

@@ -152,17 +152,49 @@ START_TEST(warps_by_matrices)
 }
 END_TEST
 
+/* A volume of 3 planes of 5 rows, and weights of any planes, in long double; beyond the edges it is 2. */
+START_TEST(volumes_are_convolved_with_volumes)
+{
+    enum { D = 3, ROWS = 5, COLS = 7 };
+    static const int sides[][3] = { { 3, 3, 3 }, { 1, 3, 5 }, { 3, 1, 1 } };
+    const int *n = sides[_i];
+    picture v = picture_new(IMGPAR_F32, D * ROWS, COLS, 1), m = picture_new(IMGPAR_F32, n[0] * n[1], n[2], 1);
+    picture_fill(&v, FILL_LEVELS, 5);
+    picture_fill(&m, FILL_LEVELS, 6);
+    picture want = picture_new(IMGPAR_F32, D * ROWS, COLS, 1);
+    for (int k = 0; k < D * ROWS * COLS; k++)
+        for (int t = 0; t < n[0] * n[1] * n[2]; t++) {
+            const int z = k / (ROWS * COLS) + t / (n[1] * n[2]) - n[0] / 2,
+                      y = k / COLS % ROWS + t / n[2] % n[1] - n[1] / 2, x = k % COLS + t % n[2] - n[2] / 2;
+            const bool is_inside = z >= 0 && z < D && y >= 0 && y < ROWS && x >= 0 && x < COLS;
+            const real value = is_inside ? v.v[(z * ROWS + y) * COLS + x] : 2;
+            want.v[k] += m.v[t] * value / 3;
+        }
+    char text[160];
+    snprintf(text, sizeof text,
+             "reshape(convolve(reshape($1, [3 5 7]), reshape($2, [%d %d %d]), scale=3, border=constant, cval=2), "
+             "[15 7 1])",
+             n[0], n[1], n[2]);
+    expect(text, (const picture *const[]){ &v, &m }, 2, &want, 0x1p-15L, _i == 0);
+    picture_free(&v);
+    picture_free(&m);
+    picture_free(&want);
+}
+END_TEST
+
 START_TEST(matrices_that_do_not_move_are_told)
 {
     static const char *const wrong[][2] = {
         { "warp($1, [1 2 0; 2 4 1])", "warp: the matrix has no inverse: its determinant is 0" },
         { "warp($1, [1 0; 0 1])", "warp: the matrix is 2x2; it must be 2x3 or 3x3" },
-        { "warp($1, ones([2 3]))",
-          "warp: matrix must be a matrix, not an array; warp_by() takes one that is an array" },
+        { "warp($1, ones([2 2]))", "warp_by: matrix is [2, 2] f32; it must be [2, 3] or [3, 3]" },
         { "warp($1, [1e300 0 0; 0 1e300 0])", "has no inverse" },
-        { "convolve($1, ones([3 3]))",
-          "convolve: matrix must be a matrix, not an array; around(a, 1, (p, q, dy, dx) -> q * at(b, dy + 1, dx + 1), "
-          "\"sum\") takes 3 x 3 weights b that are an array" },
+        { "convolve($1, ones([3 4]))", "convolve_by: matrix is [3, 4] f32; its sides must be odd" },
+        { "convolve($1, ones([3 3 3]))",
+          "convolve_by: matrix is [3, 3, 3] f32; it must have rows and columns, and planes for a volume alone" },
+        { "convolve($1, complex(ones([3 3]), 0))",
+          "convolve_by: a is u8, matrix complex64; cast(a, f32) has room for the result" },
+        { "convsep($1, ones([3]), [1 2 1])", "convsep: column must be a vector, not an array" },
         { "numbers([[1, 2], [3, 4]])", "rows of a matrix end in semicolons, as in [1 2; 3 4]" },
     };
     picture a = written_levels(IMGPAR_U8, H, W, 1, 7);
@@ -205,6 +237,7 @@ int main(void)
     tcase_add_loop_test(tc, masks_by_their_formulas, 0, N_MASKS);
     tcase_add_loop_test(tc, frames, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, warps_by_matrices, 0, N_WARPS * WRITTEN_DTYPES);
+    tcase_add_loop_test(tc, volumes_are_convolved_with_volumes, 0, 3);
     tcase_add_test(tc, matrices_that_do_not_move_are_told);
     tcase_add_loop_test(tc, how_alike_two_pictures_are, 0, WRITTEN_DTYPES);
     return written_run("written_shapes", tc);

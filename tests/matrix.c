@@ -65,8 +65,9 @@ picture matrix_input(const matrix_row *row, char letter, imgpar_dtype dtype, int
         h = 1;
         w = c;
     }
+    if (letter == 'w') h = w = 3; /* weights of neighbours */
     picture p = picture_new(dtype, h, w, letter == 'k' ? 3 : letter == 'a' || letter == 'b' ? c : 1);
-    picture_fill(&p, letter == 'm' || letter == 'M' ? FILL_LEVELS : row->fill, seed);
+    picture_fill(&p, letter == 'm' || letter == 'M' ? FILL_LEVELS : letter == 'w' ? FILL_SMALL : row->fill, seed);
     return p;
 }
 

@@ -72,7 +72,7 @@ typedef enum device_use { NO_DEVICE, DEVICE_ROWS, DEVICE_FUSED = 3, DEVICE } dev
 void bench_check(bench *b, imgpar_array *a, const picture *want, bool same_bytes, device_use device, const char *what);
 
 /* An input of h x w x c: a the image, b another like it, o like it with one channel, m a mask of u8 and M of its dtype,
- * c a condition, k a matrix [1, c, 3], p positions near the image, # a literal number. */
+ * c a condition, k a matrix [1, c, 3], w weights of 3 x 3, p positions near the image, # a literal number. */
 picture matrix_input(const matrix_row *row, char letter, imgpar_dtype dtype, int64_t h, int64_t w, int64_t c,
                      unsigned seed);
 

@@ -85,6 +85,8 @@ const matrix_row matrix_rows[] = {
       SMALL, 0, "3124", NULL, .fill = FILL_ANY, .has_border = true },
     { "convolve", "matrix=[1 2 3 4 5; 5 4 3 2 1; -1 -2 9 -2 -1], scale=7, offset=-5", "a", "u8 f32 u16 i16 f64", 0, "3",
       NULL, .fill = FILL_ANY, .has_border = true },
+    { "convolve_by", NULL, "aw", SMALL, 1, "3124", NULL, .fill = FILL_ANY, .has_border = true },
+    { "convolve_by", "scale=-6, offset=12", "aw", SMALL, 0, "3124", NULL, .fill = FILL_ANY, .has_border = true },
     { "convsep", "row=[1 2 3 2 1], column=[1 1 1], scale=27", "a", SMALL, 1, "3124", NULL, .fill = FILL_ANY,
       .has_border = true },
     { "convsep", "column=[0.25 0.5 0.25], row=[0.5 -1.25 0.5]", "a", "u8 i16 u16 f32 i32", 0, "3", NULL,

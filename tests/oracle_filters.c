@@ -209,6 +209,17 @@ static void convolve(const call *c, picture *out)
     each(&f, f.dtype, out, weighted);
 }
 
+/* Exact where no sum of whole numbers can pass 2^62, as those of two arrays of 32 bits may. */
+static void convolve_by(const call *c, picture *out)
+{
+    const picture *m = c->in[1];
+    filter f = { .call = c, .dtype = c->in[0]->dtype, .ry = (int)m->h / 2, .rx = (int)m->w / 2, .weights = m->v };
+    f.scale = call_number(c, "scale", 1);
+    f.offset = call_number(c, "offset", 0);
+    f.is_exact = !is_float(f.dtype) && imgpar_dtype_size(f.dtype) < 4;
+    each(&f, f.dtype, out, weighted);
+}
+
 static void convsep(const call *c, picture *out)
 {
     real matrix[CALL_MAX_NUMBERS];
@@ -357,10 +368,17 @@ static void erode(const call *c, picture *out) { by_order(c, out, lowest); }
 static void dilate(const call *c, picture *out) { by_order(c, out, highest); }
 
 const oracle_row oracle_filters[] = {
-    { "boxblur", boxblur },         { "blur", blur },
-    { "fastblur", fastblur },       { "convolve", convolve },
-    { "convsep", convsep },         { "sobel", sobel },
-    { "median", median },           { "erode", erode },
-    { "dilate", dilate },           { "percentile_filter", percentile_filter },
-    { "mode_filter", mode_filter }, { NULL, NULL },
+    { "boxblur", boxblur },
+    { "blur", blur },
+    { "fastblur", fastblur },
+    { "convolve", convolve },
+    { "convolve_by", convolve_by },
+    { "convsep", convsep },
+    { "sobel", sobel },
+    { "median", median },
+    { "erode", erode },
+    { "dilate", dilate },
+    { "percentile_filter", percentile_filter },
+    { "mode_filter", mode_filter },
+    { NULL, NULL },
 };

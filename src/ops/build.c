@@ -288,6 +288,7 @@ imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args,
     for (int k = 0; k < n; k++)
         if (args[k].kind == IP_ARG_ARRAY && args[k].array && !args[k].array->op)
             return imgpar_array_retain(args[k].array);
+    op = ip_op_taking(op, args, n);
     if (agree_on_context(&ctx, op, args, n, &err) || ip_check_call(op, args, n, NULL, &err))
         return ip_array_error(ctx, err.status, err.message);
     imgpar_array *node = typed_node(ctx, op, args, n, &err);

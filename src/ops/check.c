@@ -94,6 +94,26 @@ imgpar_status ip_bind(const ip_op *op, const ip_arg *args, int n, ip_bound *boun
     return IMGPAR_OK;
 }
 
+const ip_op *ip_op_taking(const ip_op *op, const ip_arg *args, int n)
+{
+    char by[64];
+    const ip_op *other = NULL;
+    for (int k = 0; k < n; k++) {
+        const int slot = args[k].name ? slot_find(op, args[k].name) : k;
+        const bool is_param = slot >= op->info.n_inputs && slot < slot_count(op);
+        const imgpar_op_param *p = is_param ? op->info.params[slot - op->info.n_inputs] : NULL;
+        const bool is_array = args[k].kind == IP_ARG_ARRAY && !args[k].unknown &&
+                              !(args[k].array && ip_array_is_number(args[k].array, NULL, NULL));
+        if (!p || ip_param_kind_of(p) != IP_PARAM_MATRIX || !is_array) continue;
+        snprintf(by, sizeof by, "%.50s_by", op->info.name);
+        other = ip_op_find(by);
+        const bool is_input =
+            other && other->info.n_inputs == slot + 1 && strcmp(other->info.input_names[slot], p->name) == 0;
+        return is_input ? other : op;
+    }
+    return op;
+}
+
 /* ---- choices ----------------------------------------------------------------------- */
 
 static int word_index(const char *words, const char *word)
@@ -299,8 +319,11 @@ static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, cons
     if (arg->kind == IP_ARG_TEXT)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=\"%.60s\" is not %s %s", label, p->name,
                        arg->text ? arg->text : "", article, p->type);
-    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s%s", label, p->name, article, p->type,
-                   arg->kind == IP_ARG_MATRIX && !is_list ? ", not a list of numbers" : "");
+    char several[64];
+    const char *hint = arg->kind == IP_ARG_MATRIX && !is_list ? ip_hint_several(op, several, sizeof several) : NULL;
+    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s%s%s%s", label, p->name, article, p->type,
+                   arg->kind == IP_ARG_MATRIX && !is_list ? ", not a list of numbers" : "", hint ? "; " : "",
+                   hint ? hint : "");
 }
 
 /* ---- between parameters ------------------------------------------------------------ */
@@ -435,6 +458,7 @@ imgpar_status ip_check_call(const ip_op *op, const ip_arg *args, int n, int *bad
     int ignored;
     if (!bad_arg) bad_arg = &ignored;
     ip_bound bound;
+    op = ip_op_taking(op, args, n);
     imgpar_status st = ip_bind(op, args, n, &bound, bad_arg, err);
     if (st) return st;
     for (int k = 0; k < slot_count(op); k++) {

@@ -13,6 +13,9 @@ typedef struct ip_bound {
 } ip_bound;
 
 imgpar_status ip_bind(const ip_op *op, const ip_arg *args, int n, ip_bound *bound, int *bad_arg, ip_error *err);
+/* The row that a call is of: NAME_by where NAME is given an array for the matrix that is the last input of NAME_by, as
+ * convolve(a, b) is convolve_by(a, b); else op. */
+const ip_op *ip_op_taking(const ip_op *op, const ip_arg *args, int n);
 /* What the row is called in messages: its symbol, if it has one. */
 const char *ip_op_label(const ip_op *op);
 /* The index of word among the parameter's choices, border names by any of their aliases, places however spelled; -1:

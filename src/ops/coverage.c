@@ -319,6 +319,7 @@ static ip_expr *inverse_of(ip_lower *l, const ip_coverage *coverage, ip_expr *al
 {
     imgpar_dtype f = alpha->dtype;
     ip_expr *zero = number(l, f, 0), *of_opaque = ip_lower_argument(l, f, coverage->full * coverage->gain);
+    if (coverage->total) of_opaque = binary(l, IP_X_MUL, coverage->total, of_opaque);
     ip_expr *inverse = binary(l, IP_X_DIV, of_opaque, alpha);
     return ip_x_select(l->ir, binary(l, IP_X_LT, zero, alpha), inverse, zero);
 }
@@ -359,9 +360,16 @@ static ip_stage *quotients(ip_lower *l, const ip_coverage *coverage, ip_stage *s
         ip_expr *own = ip_lower_convert(l, l->dtype, element(l, plain, l->dims, OWN));
         value = ip_x_select(l->ir, binary(l, IP_X_EQ, factor, none), own, value);
     }
-    if (coverage->gain == 1 && coverage->offset == 0) return ip_lower_map(l, value);
-    ip_expr *mean_alpha = binary(l, IP_X_MUL, alpha, ip_lower_argument(l, f, 1 / coverage->gain));
-    return ip_lower_map(l, ip_x_select(l->ir, is_alpha, ip_lower_convert(l, l->dtype, mean_alpha), value));
+    if (coverage->gain == 1 && coverage->offset == 0 && !coverage->total) return ip_lower_map(l, value);
+    ip_expr *mean_alpha = coverage->total ? binary(l, IP_X_DIV, alpha, coverage->total)
+                                          : binary(l, IP_X_MUL, alpha, ip_lower_argument(l, f, 1 / coverage->gain));
+    value = ip_x_select(l->ir, is_alpha, ip_lower_convert(l, l->dtype, mean_alpha), value);
+    if (!coverage->total) return ip_lower_map(l, value);
+    ip_expr *own_alpha = ip_lower_convert(l, l->dtype, ip_lower_in(l, 0)),
+            *differences = ip_lower_convert(l, l->dtype, element(l, plain, l->dims, OWN)),
+            *is_mean = binary(l, IP_X_LT, number(l, f, 0), coverage->total);
+    differences = ip_x_select(l->ir, is_alpha, own_alpha, differences);
+    return ip_lower_map(l, ip_x_select(l->ir, is_mean, value, differences));
 }
 
 /* Note [Whole quotients] */

@@ -41,8 +41,10 @@ typedef struct ip_coverage {
     /* where no pixel that is read lets anything through; NULL: where the sum of alpha is `opaque` */
     ip_expr *is_opaque;
     double gain, offset; /* the row's result is mean times gain plus offset */
-    bool plain_differs;  /* the row makes opaque pixels from other values than these */
-    bool is_whole;       /* sums are exact, of `count` pixels */
+    /* the gain where elements tell it, one number for all; where it is not above 0 alpha stays; NULL: no elements do */
+    ip_expr *total;
+    bool plain_differs; /* the row makes opaque pixels from other values than these */
+    bool is_whole;      /* sums are exact, of `count` pixels */
     int64_t count;
 } ip_coverage;
 

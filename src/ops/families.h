@@ -118,6 +118,7 @@ typedef enum ip_needs {
     IP_NEEDS_NOTHING,
     IP_NEEDS_IMAGE,
     IP_NEEDS_ONE_CHANNEL,
+    IP_NEEDS_MASK,    /* that, or a volume */
     IP_NEEDS_PATTERN, /* that, and an element of bounded sides */
     IP_NEEDS_GRAY,
     IP_NEEDS_KEYS, /* of values and whole-number keys: the axes of the keys, and at most one more */

@@ -210,12 +210,17 @@ const char *ip_hint_word(const ip_op *op, const imgpar_op_param *p, const char *
 
 const char *ip_hint_array(const ip_op *op, char *buf, size_t size)
 {
-    if (strcmp(op->info.name, "convolve") == 0)
-        return "around(a, 1, (p, q, dy, dx) -> q * at(b, dy + 1, dx + 1), \"sum\") takes 3 x 3 weights b that are an "
-               "array";
     snprintf(buf, size, "%.40s_by", op->info.name);
     if (!ip_op_find(buf)) return NULL;
     snprintf(buf, size, "%.40s_by() takes one that is an array", op->info.name);
+    return buf;
+}
+
+const char *ip_hint_several(const ip_op *op, char *buf, size_t size)
+{
+    snprintf(buf, size, "%.40ss", op->info.name);
+    if (!ip_op_find(buf)) return NULL;
+    snprintf(buf, size, "%.40ss() takes several", op->info.name);
     return buf;
 }
 

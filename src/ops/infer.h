@@ -24,6 +24,8 @@ imgpar_dtype ip_infer_common_dtype(const imgpar_array *node);
 imgpar_dtype ip_infer_product_dtype(const imgpar_array *node);
 /* Refuses 64-bit integers, which filters do not compute. */
 imgpar_status ip_infer_refuse_wide(const imgpar_array *node, ip_error *err);
+/* Planes, rows and columns of the weights that are input 1; false: its shape is that of no weights for input 0. */
+bool ip_convolution_sides(const imgpar_array *node, int64_t sides[3]);
 /* The node's type and range become its first input's, with cval in the range where the border is constant. */
 void ip_infer_copy(imgpar_array *node);
 /* Refuses to read input 0 along a dim without elements, unless what is made has none or border=constant says what it
@@ -40,7 +42,8 @@ int64_t ip_colours_taken(const imgpar_array *node);
 imgpar_status ip_check_masked(const imgpar_array *node, ip_error *err);
 /* Refuses two arrays that are not of one shape or, where both have a white, of one white. */
 imgpar_status ip_check_alike(const imgpar_array *node, ip_error *err);
-/* Refuses a parameter "connectivity" that is neither 4 nor 8. */
+/* Refuses a parameter "connectivity" that is neither 4 nor 8, nor, where the row takes volumes and this is one, 6, 18
+ * or 26. */
 imgpar_status ip_check_connectivity(const imgpar_array *node, ip_error *err);
 /* Gives type these extents, keeping its rank where the shape then still means them. */
 void ip_type_set_dims(ip_type *type, const int64_t dims[4]);

@@ -9,6 +9,7 @@
 #include "ops/bins.h"
 #include "ops/check.h"
 #include "ops/complex.h"
+#include "ops/regions.h"
 #include "ops/white.h"
 
 #include <math.h>
@@ -234,11 +235,46 @@ imgpar_status ip_infer_mean_filter(imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
+bool ip_convolution_sides(const imgpar_array *node, int64_t sides[3])
+{
+    const ip_type *m = &node->inputs[1]->type;
+    int64_t dims[4];
+    ip_type_dims(m, dims);
+    if (m->rank == 3 && ip_is_volume(&node->inputs[0]->type)) {
+        memcpy(sides, m->shape, 3 * sizeof *sides);
+        return true;
+    }
+    sides[0] = 1;
+    sides[1] = dims[1];
+    sides[2] = dims[2];
+    return !ip_type_is_folded(m) && dims[0] == 1 && dims[3] == 1;
+}
+
 imgpar_status ip_infer_convolution(imgpar_array *node, ip_error *err)
 {
     imgpar_status st = ip_infer_refuse_wide(node, err);
     if (st) return st;
     return ip_infer_pixel(node, err);
+}
+
+/* Weights of an odd number of rows and columns, for volumes of planes, too. */
+imgpar_status ip_infer_convolve_by(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type, *m = &node->inputs[1]->type;
+    const char *name = node->op->info.name;
+    int64_t sides[3];
+    char text[96];
+    const bool is_fit = ip_convolution_sides(node, sides);
+    if (!is_fit)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: matrix is %s; it must have rows and columns%s", name,
+                       ip_type_text(m, text), m->rank == 3 ? ", and planes for a volume alone" : "");
+    for (int k = 0; k < 3; k++)
+        if (sides[k] % 2 == 0)
+            return ip_fail(err, IMGPAR_E_SHAPE, "%s: matrix is %s; its sides must be odd", name, ip_type_text(m, text));
+    if (ip_type_is_complex(m) && !ip_type_is_complex(a) && !ip_dtype(a->dtype)->is_float)
+        return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: a is %s, matrix %s; cast(a, f32) has room for the result", name,
+                       ip_dtype(a->dtype)->name, ip_dtype(m->dtype)->name);
+    return ip_infer_convolution(node, err);
 }
 
 /* Median, erosion, dilation, flip choose one of the values they read. */

@@ -115,6 +115,16 @@ imgpar_status ip_check_one_channel(const imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
+/* An image of one channel, or planes of such. */
+static imgpar_status check_mask(const imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    int64_t dims[4];
+    ip_type_dims(a, dims);
+    const bool is_volume = dims[0] > 1 && dims[3] == 1 && a->rank <= 4 && ip_type_count(a) > 0;
+    return is_volume ? IMGPAR_OK : ip_check_one_channel(node, err);
+}
+
 /* An image, both of whose sides are multiples of 2^levels. */
 static imgpar_status check_halves(const imgpar_array *node, ip_error *err)
 {
@@ -451,12 +461,16 @@ static imgpar_status check_cube(const imgpar_array *node, ip_error *err)
 
 imgpar_status ip_check_connectivity(const imgpar_array *node, ip_error *err)
 {
+    enum { OF_VOLUMES = 26 };
     const imgpar_op_info *info = &node->op->info;
-    for (int k = 0; k < info->n_params; k++)
-        if (strcmp(info->params[k]->name, "connectivity") == 0 && node->params[k].number != 4 &&
-            node->params[k].number != 8)
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: connectivity=%g is neither 4 nor 8", info->name,
-                           node->params[k].number);
+    for (int k = 0; k < info->n_params; k++) {
+        const double of = node->params[k].number;
+        if (strcmp(info->params[k]->name, "connectivity") != 0 || of == 4 || of == 8) continue;
+        const bool is_volume = info->params[k]->maximum == OF_VOLUMES && ip_is_volume(&node->inputs[0]->type);
+        if (is_volume && (of == 6 || of == 18 || of == OF_VOLUMES)) continue;
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: connectivity=%g is %s", info->name, of,
+                       is_volume ? "none of 6, 18 and 26, as a volume has them" : "neither 4 nor 8");
+    }
     return IMGPAR_OK;
 }
 
@@ -557,6 +571,7 @@ static imgpar_status (*const NEEDS[][MOST_CHECKS])(const imgpar_array *node, ip_
     [IP_NEEDS_NOTHING] = { NULL },
     [IP_NEEDS_IMAGE] = { check_image },
     [IP_NEEDS_ONE_CHANNEL] = { ip_check_one_channel },
+    [IP_NEEDS_MASK] = { check_mask },
     [IP_NEEDS_PATTERN] = { check_pattern, ip_check_one_channel },
     [IP_NEEDS_GRAY] = { check_gray, check_image },
     [IP_NEEDS_KEYS] = { check_keys },

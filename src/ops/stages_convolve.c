@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stages of weighted filters: convolve, convsep, sobel.
+ * Stages of weighted filters: convolve, by numbers or by an array, convsep, sobel.
  *
  * A convolution is computed in integers when input, weights, scale and offset
  * allow the exact result, else in floats. It is two passes when its matrix has rank
  * one. Both are decided here, from the numbers given, and told in the row's formula.
  */
 #include "ops/infer.h"
+#include "ops/regions.h"
 #include "ops/weighted.h"
 
 #include "base/alloc.h"
@@ -306,6 +307,148 @@ ip_stage *ip_stages_convsep(ip_lower *l)
     ip_stage *s = convolve(l, &c);
     ip_free(w);
     return s;
+}
+
+/* ---- weights that are an array ---------------------------------------------------------------------- */
+
+/* A window of weights that a stage holds. */
+typedef struct held_window {
+    ip_lower *l;
+    ip_stage *stage;
+    int64_t sides[3]; /* planes, rows and columns of the weights */
+    ip_expr *channel; /* what is read there */
+    int border;
+    ip_expr *cval;
+    imgpar_dtype dtype; /* of the sum */
+} held_window;
+
+static int taps_down(const held_window *w) { return (int)(w->sides[0] * w->sides[1]); }
+
+/* The place of a tap within the weights: plane, row and column. */
+static void place_of_tap(const held_window *w, ip_expr *ty, ip_expr *tx, ip_expr *place[3])
+{
+    ip_ir *ir = w->l->ir;
+    ip_expr *rows = ip_lower_i32(w->l, w->sides[1]);
+    const bool has_planes = w->sides[0] > 1;
+    place[0] = has_planes ? ip_x_binary(ir, IP_X_IDIV, ty, rows) : ip_lower_i32(w->l, 0);
+    place[1] = has_planes ? ip_x_binary(ir, IP_X_MOD, ty, rows) : ty;
+    place[2] = tx;
+}
+
+static ip_expr *as_number(ip_ir *ir, imgpar_dtype dtype, ip_expr *x)
+{
+    return ip_x_cast(ir, dtype, x->dtype == IMGPAR_BOOL ? ip_x_cast(ir, IMGPAR_U8, x) : x);
+}
+
+static ip_expr *under_tap(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
+{
+    const held_window *w = user;
+    ip_expr *place[3], *index[4];
+    place_of_tap(w, ty, tx, place);
+    for (int k = 0; k < 3; k++)
+        index[k] = ip_x_binary(ir, IP_X_ADD, ip_lower_coord(w->l, k),
+                               ip_x_binary(ir, IP_X_SUB, place[k], ip_lower_i32(w->l, w->sides[k] / 2)));
+    index[3] = w->channel;
+    return as_number(ir, w->dtype, ip_x_load(ir, w->stage, index, w->border, w->cval));
+}
+
+static ip_expr *held_weight(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
+{
+    const held_window *w = user;
+    const ip_type *type = &w->l->node->inputs[1]->type;
+    ip_expr *place[3], *index[4];
+    place_of_tap(w, ty, tx, place);
+    for (int k = 0; k < 4; k++)
+        index[k] = ip_lower_i32(w->l, 0);
+    const bool has_planes = type->rank == 3 && ip_is_volume(&w->l->node->inputs[0]->type);
+    for (int k = 0; k < 3; k++)
+        index[has_planes ? ip_type_axis_dim(type, k) : k] = place[k];
+    return as_number(ir, w->dtype, ip_x_load(ir, w->l->in[1], index, IP_BORDER_NONE, NULL));
+}
+
+static ip_expr *held_product(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
+{
+    return ip_x_binary(ir, IP_X_MUL, under_tap(ir, ty, tx, user), held_weight(ir, ty, tx, user));
+}
+
+static ip_expr *held_magnitude(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
+{
+    return ip_x_unary(ir, IP_X_ABS, held_weight(ir, ty, tx, user));
+}
+
+/* The dtype of exact sums; a float where there are none. */
+static imgpar_dtype held_sum_dtype(ip_lower *l, const held_window *w, const convolution *c)
+{
+    const ip_stage *in = l->in[0], *weights = l->in[1];
+    const double shift = c->offset * c->scale, n = (double)taps_down(w) * (double)w->sides[2];
+    const ip_dtype_facts *a = ip_dtype(in->dtype), *b = ip_dtype(weights->dtype);
+    const bool is_wide = ip_float_for(weights->dtype) == IMGPAR_F64 || ip_float_for(in->dtype) == IMGPAR_F64;
+    const imgpar_dtype f = is_wide ? IMGPAR_F64 : IMGPAR_F32;
+    double lo = in->lo, hi = in->hi;
+    if (a->is_float || b->is_float || a->size_bytes > 4 || b->size_bytes > 4) return f;
+    if (c->scale != rint(c->scale) || shift != rint(shift)) return f;
+    if (fabs(c->scale) > 0x1p30 || fabs(shift) > 0x1p50) return f;
+    if (w->cval) {
+        lo = fmin(lo, w->cval->lo);
+        hi = fmax(hi, w->cval->hi);
+    }
+    const double most = n * fmax(fabs(lo), fabs(hi)) * fmax(fabs(weights->lo), fabs(weights->hi));
+    return most < 0x1p31 ? IMGPAR_I32 : most < 0x1p62 ? IMGPAR_I64 : f;
+}
+
+/* The sum of the weights over scale, an element of a stage of its own; 0 where it is a difference. */
+static ip_expr *sum_of_held(ip_lower *l, held_window *w, double scale)
+{
+    static const int64_t one[4] = { 1, 1, 1, 1 };
+    ip_ir *ir = l->ir;
+    ip_expr *zero = ip_x_number(ir, w->dtype, 0), *index[4];
+    ip_expr *sum = ip_x_window(ir, IP_FOLD_SUM, taps_down(w), (int)w->sides[2], held_weight, NULL, w);
+    ip_expr *magnitude = ip_x_window(ir, IP_FOLD_SUM, taps_down(w), (int)w->sides[2], held_magnitude, NULL, w);
+    ip_expr *least =
+        ip_x_binary(ir, IP_X_MUL, magnitude, ip_x_number(ir, w->dtype, w->dtype == IMGPAR_F32 ? 0x1p-18 : 0x1p-40));
+    ip_expr *is_none = ip_x_binary(ir, IP_X_LE, ip_x_unary(ir, IP_X_ABS, sum), least);
+    sum = ip_x_binary(ir, IP_X_DIV, ip_x_select(ir, is_none, zero, sum), ip_lower_argument(l, w->dtype, scale));
+    ip_stage *stage = ip_lower_stage_sized(l, one, w->dtype, sum, "sum of the weights");
+    for (int k = 0; k < 4; k++)
+        index[k] = ip_lower_i32(l, 0);
+    return stage ? ip_x_load(ir, stage, index, IP_BORDER_NONE, NULL) : zero;
+}
+
+/* Where all that is read is opaque, and what the weights sum up to. */
+static void cover_held(ip_lower *l, const convolution *c, held_window *w)
+{
+    held_window alpha = *w;
+    alpha.channel = ip_lower_i32(l, l->dims[3] - 1);
+    if (alpha.cval) alpha.cval = ip_lower_argument(l, w->stage->dtype, ip_lower_outside(l).alpha);
+    ip_expr *least = ip_x_window(l->ir, IP_FOLD_MIN, taps_down(w), (int)w->sides[2], under_tap, NULL, &alpha);
+    ip_expr *full = ip_x_number(l->ir, least->dtype, l->coverage->full);
+    l->coverage->is_opaque = ip_x_binary(l->ir, IP_X_LE, full, least);
+    l->coverage->offset = c->offset;
+    l->coverage->total = sum_of_held(l, w, c->scale);
+}
+
+ip_stage *ip_stages_convolve_by(ip_lower *l)
+{
+    const convolution c = { .scale = ip_param_number(l->node, "scale"), .offset = ip_param_number(l->node, "offset") };
+    held_window w = { .l = l };
+    if (!l->in[0] || !l->in[1]) return NULL;
+    ip_convolution_sides(l->node, w.sides);
+    w.stage = ip_coverage_floats(l, true);
+    w.channel = ip_lower_coord(l, 3);
+    w.border = ip_lower_border(l, w.stage->dtype, &w.cval);
+    w.dtype = held_sum_dtype(l, &w, &c);
+    const int down = taps_down(&w), along = (int)w.sides[2];
+    if (!ip_dtype_is_float(w.dtype) && !l->coverage) {
+        ip_expr *sum = ip_x_window(l->ir, IP_FOLD_SUM, down, along, held_product, NULL, &w);
+        return ip_lower_map(l, scaled_integers(l, &c, sum));
+    }
+    if (!ip_dtype_is_float(w.dtype)) w.dtype = w.stage->dtype;
+    ip_expr *sum = ip_x_window(l->ir, IP_FOLD_FMA, down, along, under_tap, held_weight, &w);
+    if (c.scale != 1) sum = ip_x_binary(l->ir, IP_X_DIV, sum, ip_lower_argument(l, w.dtype, c.scale));
+    if (l->coverage) cover_held(l, &c, &w);
+    if (l->coverage) return ip_lower_map(l, sum);
+    if (c.offset != 0) sum = ip_x_binary(l->ir, IP_X_ADD, sum, ip_lower_argument(l, w.dtype, c.offset));
+    return ip_lower_map(l, sum);
 }
 
 /* ---- sobel ---------------------------------------------------------------------------------------- */

@@ -123,15 +123,6 @@ static const ip_opaque_kind kind = { .name = "labels",
                                             .step = step,
                                             .compute = ip_labels_compute_marked };
 
-/* Of a volume 4 and 8 mean the same as of a picture: elements that share a face, or also those that meet at a
- * corner. */
-static imgpar_status check_connectivity_of_volume(const imgpar_array *node, ip_error *err)
-{
-    const double of = ip_param_number(node, "connectivity");
-    if (of == 4 || of == 6 || of == 8 || of == 18 || of == 26) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_ARGUMENT, "labels: connectivity=%g is none of 6, 18 and 26, as a volume has them", of);
-}
-
 imgpar_status ip_infer_labels(imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
@@ -140,7 +131,7 @@ imgpar_status ip_infer_labels(imgpar_array *node, ip_error *err)
     ip_type_dims(a, dims);
     if (ip_type_count(a) > 0 && a->rank < 2)
         return ip_fail(err, IMGPAR_E_SHAPE, "labels: a is %s; it must be an image of 1 channel", ip_type_text(a, text));
-    imgpar_status st = ip_is_volume(a) ? check_connectivity_of_volume(node, err) : ip_check_connectivity(node, err);
+    imgpar_status st = ip_check_connectivity(node, err);
     if (!st) st = ip_infer_of_mask(node, IMGPAR_I32, err);
     node->range = (ip_range){ 0, (double)(dims[0] * dims[1] * dims[2]) };
     return st;
