@@ -6,7 +6,9 @@
  * Note [Cotangents of windows]
  * What a window folds is walked by a pass of its own, whose cotangents are those at a tap. What within it does not
  * depend on the taps is a leaf of that pass: the sum of its cotangents over the taps goes to the pass around it. The
- * cotangent of the window itself is kept as a stage first, so that no window stands within one of its own number.
+ * cotangent of the window itself is kept as a stage first, so that no window stands within one of its own number. One
+ * that depends on the taps of a window around it, as that of a sum of patches does which an exponential has made a
+ * weight of, cannot be kept: there the pass walks the window under another number.
  *
  * Note [Networks of extremes]
  * A minimum of minima, or a network of both as a median is, has the value of one of its leaves. Of those that have it,
@@ -65,18 +67,11 @@ bool ip_x_uses_window(ip_ir *ir, ip_expr *x, int window)
     return s.found;
 }
 
-static bool look_for_window(ip_expr *x, void *user)
+/* What a window folds, under another number. */
+static ip_expr *renumbered(ip_ir *ir, const ip_expr *x, int k, int window)
 {
-    tap_search *s = user;
-    s->found |= x->op == IP_X_WINDOW && x->window == s->window;
-    return !s->found;
-}
-
-static bool has_window(ip_ir *ir, ip_expr *x, int window)
-{
-    tap_search s = { window, false };
-    ip_x_descend(ir, x, look_for_window, &s);
-    return s.found;
+    ip_expr *body = ip_x_put_tap(ir, x->arg[k], x->window, 0, ip_x_tap(ir, window, 0, x->taps_y));
+    return ip_x_put_tap(ir, body, x->window, 1, ip_x_tap(ir, window, 1, x->taps_x));
 }
 
 /* ---- rules ------------------------------------------------------------------------------------ */
@@ -444,25 +439,31 @@ static ip_expr *share_of_extreme(pass *p, ip_expr *x, ip_expr *g)
 static void window_counts(pass *p, ip_expr *x, ip_expr *g)
 {
     ip_derivation *d = p->d;
-    const ip_frame frame = { x->window, x->taps_y, x->taps_x, p->frame };
-    pass inner = { .d = d, .frame = &frame, .outer = p, .active = p->active, .n_known = p->n_known };
-    if (!p->frame && g->uses) g = d->keep(g, d->user);
-    if (p->frame && has_window(d->ir, g, x->window)) {
-        fail(d, "a window within another one that is no sum");
+    const int window = p->frame ? ip_x_new_window(d->ir) : x->window;
+    const ip_frame frame = { window, x->taps_y, x->taps_x, p->frame };
+    ip_expr *body[2] = { NULL, NULL };
+    for (int k = 0; k < x->n_args; k++)
+        body[k] = renumbered(d->ir, x, k, window);
+    pass inner = { .d = d, .frame = &frame, .outer = p, .n_known = d->ir->n_exprs };
+    inner.active = ip_zalloc(inner.n_known);
+    if (!inner.active) {
+        d->ir->failed = true;
         return;
     }
+    if (!p->frame && g->uses) g = d->keep(g, d->user);
     switch (x->fold) {
-    case IP_FOLD_SUM: count(&inner, x->arg[0], g); break;
+    case IP_FOLD_SUM: count(&inner, body[0], g); break;
     case IP_FOLD_FMA:
-        count(&inner, x->arg[0], times(p, g, x->arg[1]));
-        count(&inner, x->arg[1], times(p, g, x->arg[0]));
+        count(&inner, body[0], times(p, g, body[1]));
+        count(&inner, body[1], times(p, g, body[0]));
         break;
     case IP_FOLD_MIN:
-    case IP_FOLD_MAX: count(&inner, x->arg[0], share_of_extreme(p, x, g)); break;
+    case IP_FOLD_MAX: count(&inner, body[0], share_of_extreme(p, x, g)); break;
     default: fail(d, "the product of a window"); break;
     }
     walk(&inner);
     ip_free(inner.cells);
+    ip_free(inner.active);
 }
 
 /* A node of a network of extremes, or a leaf; led: whether it has the result's value and leads to it. */

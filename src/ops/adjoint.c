@@ -171,6 +171,54 @@ static void reverse(reversal *r, ip_expr *root, ip_expr *seed)
     if (d.failure) ip_adjoint_fail(r->a, r->stage, d.failure);
 }
 
+/* The same without a word to what x reads; silent is a copy, whose readings are those of x alone. */
+static void reverse_silently(ip_adjoints *silent, reversal *r, ip_expr *x, ip_expr *seed)
+{
+    silent->readings = ip_ir_alloc(silent->l->ir, (size_t)silent->n_stages, sizeof(ip_reading *));
+    r->a = silent;
+    if (silent->readings && !ip_adjoint_failed(silent)) reverse(r, x, seed);
+}
+
+/* ---- what changes smoothly ------------------------------------------------------------------------------ */
+
+/* What changes with the variables, but only by what it compares or rounds, does not. */
+typedef struct smoothness {
+    const ip_adjoints *a;
+    signed char *known; /* by id: 0 not known, 1 smooth, -1 not */
+} smoothness;
+
+static bool is_smooth(smoothness *m, const ip_stage *s);
+
+static bool expr_is_smooth(smoothness *m, const ip_stage *s, ip_expr *x)
+{
+    ip_adjoints silent = *m->a;
+    reversal r = { .stage = s, .domain = s->dims };
+    reverse_silently(&silent, &r, x, ip_x_float(m->a->l->ir, ip_x_smooth_dtype(x->dtype), 1));
+    for (int k = 0; silent.readings && k < m->a->n_stages; k++)
+        if (silent.readings[k] && is_smooth(m, m->a->l->ir->stages[k])) return true;
+    return false;
+}
+
+/* Of maps, and of recurrences of one state; others may be. */
+static bool is_smooth(smoothness *m, const ip_stage *s)
+{
+    if (m->known[s->id]) return m->known[s->id] > 0;
+    m->known[s->id] = 1;
+    for (int k = 0; k < m->a->n_variables; k++)
+        if (m->a->variables[k] == s) return true;
+    const bool is_scan = s->kind == IP_STAGE_SCAN && ip_stage_states(s) == 1;
+    if (s->kind != IP_STAGE_MAP && !is_scan) return true;
+    const bool smooth = expr_is_smooth(m, s, s->body) || (is_scan && expr_is_smooth(m, s, ip_stage_state(s, 0).init));
+    m->known[s->id] = smooth ? 1 : -1;
+    return smooth;
+}
+
+static bool changes_smoothly(const ip_adjoints *a, const ip_stage *s)
+{
+    smoothness m = { a, ip_ir_alloc(a->l->ir, (size_t)a->n_stages, sizeof *m.known) };
+    return m.known && is_smooth(&m, s);
+}
+
 static ip_expr *put_acc(ip_ir *ir, ip_expr *x, void *user)
 {
     ip_expr *const *values = user;
@@ -391,12 +439,8 @@ static void add_factors(backwards *b, const reversal *r, int j, imgpar_dtype f, 
 {
     ip_ir *ir = b->a->l->ir;
     ip_adjoints silent = *b->a; /* only the states are asked for now */
-    silent.readings = ip_ir_alloc(ir, (size_t)b->a->n_stages, sizeof *silent.readings);
-    if (!silent.readings || ip_adjoint_failed(b->a)) return;
-    reversal q = {
-        .a = &silent, .stage = b->s, .domain = b->s->dims, .wants_acc = true, .wants_floats = r->wants_floats
-    };
-    reverse(&q, ip_stage_state(b->s, j).body, ip_x_float(ir, f, 1));
+    reversal q = { .stage = b->s, .domain = b->s->dims, .wants_acc = true, .wants_floats = r->wants_floats };
+    reverse_silently(&silent, &q, ip_stage_state(b->s, j).body, ip_x_float(ir, f, 1));
     for (int k = 0; k < b->n; k++) {
         ip_stage *by = stage_with_states(b, q.of_acc[k], true);
         if (!by || ip_adjoint_failed(b->a)) continue;
@@ -429,6 +473,7 @@ static void reverse_scan(ip_adjoints *a, ip_stage *s, ip_stage *own, reversal *r
     ip_state states[IP_SCAN_STATES];
     imgpar_dtype f = IMGPAR_F32;
     if (b.n == 1 && !ip_dtype(s->acc_dtype)->is_float && (s->body->op != IP_X_ADD || !s->combine)) {
+        if (!changes_smoothly(a, s)) return;
         ip_adjoint_fail(a, s, "a recurrence of whole numbers");
         return;
     }
