@@ -186,6 +186,7 @@ for background in '#ff8000' '[255 128 0]'; do
         cksum
 done | uniq > sums
 expect "a background by its levels, by name and in both places" "$(wc -l < sums | tr -d ' ')" 1
+rm sums
 expect_error "alpha as PGM" 1 'imgpar-run: save: b.pgm: pgm holds no alpha, and the image has 2 channels; .pam and .png hold it' \
     -e 'make(4, 4, x, channels=2)' -o b.pgm
 expect_error "RGB as PGM" 1 \
