@@ -494,6 +494,53 @@ IMGPAR_API imgpar_status imgpar_probe_file(const char *path, imgpar_probe *out, 
  * between is not looked at. Else 0. */
 IMGPAR_API int imgpar_file_is_whole(const char *path);
 
+/*
+ * A value of EXIF, as people ask for it. Only the library makes one.
+ *
+ * Numbers: integers, and rationals as real numbers (ExposureTime 0.004). GPSLatitude, GPSLongitude and their like are
+ * in degrees, north and east above 0 (left out where a file does not tell which); GPSAltitude is in metres, below the
+ * sea below 0. Texts: without blanks and control characters around them, in UTF-8; dates as "2024-05-06 07:08:09",
+ * GPSDateStamp as "2024-05-06", GPSTimeStamp as "07:08:09". What is not known (a rational divided by 0, an empty text,
+ * a date of zeros) is left out, and so are makers' notes, pointers, thumbnails and other bytes or numbers, if they are
+ * more than 64.
+ */
+typedef struct imgpar_exif_value {
+    const char *name;      /* the standard's: "DateTimeOriginal"; of a tag without one its number, "0xc4a5" */
+    const char *directory; /* where it stands: "image", "photo", "gps" or "interoperability" */
+    unsigned tag;
+    const char *text;      /* the value as text, several numbers with blanks between them. Never NULL */
+    size_t n_numbers;      /* 0: it is a text */
+    const double *numbers; /* NaN: not known */
+    int is_whole;          /* the numbers are integers */
+} imgpar_exif_value;
+
+/*
+ * The EXIF values of an encoded image, of which only the header is read. *out is a new list of *n pointers, one for
+ * each tag, for imgpar_exif_release(); a picture without EXIF, or whose EXIF is damaged, has none. message as for
+ * imgpar_probe_memory().
+ *
+ *     imgpar_exif_value **exif;
+ *     size_t n;
+ *     if (imgpar_exif_file("photo.jpg", &exif, &n, NULL, 0)) return 1;
+ *     const imgpar_exif_value *taken = imgpar_exif_find(exif, n, "DateTimeOriginal");
+ *     if (taken) puts(taken->text);
+ *     imgpar_exif_release(exif, n);
+ */
+IMGPAR_API imgpar_status imgpar_exif_memory(const void *bytes, size_t n_bytes, imgpar_exif_value ***out, size_t *n,
+                                            char *message, size_t message_size);
+IMGPAR_API imgpar_status imgpar_exif_file(const char *path, imgpar_exif_value ***out, size_t *n, char *message,
+                                          size_t message_size);
+/* Those that saving an array writes: of the picture that it was made of, with Orientation 1, since its pixels are
+ * upright, and its own size. The status of an error array. Computes nothing. */
+IMGPAR_API imgpar_status imgpar_array_exif(const imgpar_array *a, imgpar_exif_value ***out, size_t *n);
+/* NULL is legal. */
+IMGPAR_API void imgpar_exif_release(imgpar_exif_value **list, size_t n);
+/* The value of a tag by its name, as imgpar_exif_name() knows it, or by its number, "0xc4a5"; NULL: there is none. */
+IMGPAR_API const imgpar_exif_value *imgpar_exif_find(imgpar_exif_value *const *list, size_t n, const char *name);
+/* The standard name of a tag, in any case of letters or under another name, "ISOSpeedRatings" for "ISO"; NULL: no tag
+ * is called so. Constant. */
+IMGPAR_API const char *imgpar_exif_name(const char *name);
+
 /* ---- operations -------------------------------------------------------------- */
 
 /* One parameter of an operation, from the operation table. */

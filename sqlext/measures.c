@@ -69,10 +69,15 @@ static int same_shape(ip_sql_call *call, const ip_sql_inputs *in, imgpar_info *i
     imgpar_info b = { .struct_size = sizeof b };
     for (int k = 0; k < 2; k++)
         if (imgpar_array_info(in->arrays[k], k ? &b : info)) return ip_sql_call_fail_array(call, in->arrays[k]);
-    if (info->height != b.height || info->width != b.width || info->channels != b.channels || info->depth != b.depth)
-        return ip_sql_call_fail(call, SQLITE_ERROR, "a is %lldx%lldx%lld, b is %lldx%lldx%lld", (long long)info->width,
-                                (long long)info->height, (long long)info->channels, (long long)b.width,
-                                (long long)b.height, (long long)b.channels);
+    const bool is_one_size = info->height == b.height && info->width == b.width && info->depth == b.depth;
+    const bool is_gray_a = info->channels + 2 == b.channels, is_gray_b = info->channels == b.channels + 2;
+    if (!is_one_size || info->channels != b.channels)
+        return ip_sql_call_fail(call, SQLITE_ERROR, "a is %lldx%lldx%lld, b is %lldx%lldx%lld%s",
+                                (long long)info->width, (long long)info->height, (long long)info->channels,
+                                (long long)b.width, (long long)b.height, (long long)b.channels,
+                                is_one_size && is_gray_a   ? "; gray(b) makes b gray, too"
+                                : is_one_size && is_gray_b ? "; gray(a) makes a gray, too"
+                                                           : "");
     if (info->dtype != b.dtype)
         return ip_sql_call_fail(call, SQLITE_ERROR, "a is %s, b is %s", imgpar_dtype_name(info->dtype),
                                 imgpar_dtype_name(b.dtype));

@@ -85,8 +85,9 @@ int ip_sql_add_aggregate(const ip_sql_setup *setup, const char *name, int n_args
 static int register_all(const ip_sql_setup *setup)
 {
     static int (*const steps[])(const ip_sql_setup *) = {
-        ip_sql_add_scalars, ip_sql_add_sinks,   ip_sql_add_headers, ip_sql_add_apply, ip_sql_add_measures,
-        ip_sql_add_stacks,  ip_sql_add_montage, ip_sql_add_develop, ip_sql_add_try,   ip_sql_add_tables,
+        ip_sql_add_scalars, ip_sql_add_sinks,    ip_sql_add_headers, ip_sql_add_exif,
+        ip_sql_add_apply,   ip_sql_add_measures, ip_sql_add_stacks,  ip_sql_add_montage,
+        ip_sql_add_develop, ip_sql_add_try,      ip_sql_add_tables,
     };
     int rc = SQLITE_OK;
     for (size_t k = 0; k < sizeof steps / sizeof steps[0] && !rc; k++)

@@ -51,6 +51,15 @@ static const ip_sql_entry entries[] = {
       "computed are the images WHERE img_error(img) IS NULL, which decodes them, or img_try(img)",
       "img_valid(x'00')" },
     { "function", "img_info", "img", "all that the header says, as JSON", "img_info(img)" },
+    { "function", "img_exif", "img, tag",
+      "what the file's EXIF says, by the tag's standard name, in any case of letters, or its number, '0xc4a5'; NULL: "
+      "nothing. 'Make', 'Model', 'LensModel', 'DateTimeOriginal' ('2024-05-06 07:08:09', as date() and strftime() read "
+      "it), 'ExposureTime' in seconds, 'FNumber', 'ISO', 'FocalLength' in mm, 'Orientation' (1 to 8), 'GPSLatitude' "
+      "and 'GPSLongitude' in degrees, north and east above 0, 'GPSAltitude' in metres, and any other one: rationals "
+      "are "
+      "real numbers, several numbers a text with blanks between them. From the header; of what was computed, "
+      "Orientation is 1, since its pixels are upright",
+      "img_exif(img, 'DateTimeOriginal') IS NULL" },
     { "function", "img_std", "img", "standard deviation of all elements", "round(img_std(img), 3)" },
     { "function", "img_psnr", "a, b [, peak]",
       "peak signal to noise ratio in dB, 10 log10(peak^2 / mean((a - b)^2)) over all channels, peak being the white of "

@@ -195,6 +195,7 @@ void ip_sql_run_operation(ip_sql_call *call, sqlite3_context *ctx, int argc, sql
 int ip_sql_add_scalars(const ip_sql_setup *setup);  /* scalar.c: a function an op */
 int ip_sql_add_sinks(const ip_sql_setup *setup);    /* sinks.c */
 int ip_sql_add_headers(const ip_sql_setup *setup);  /* header.c */
+int ip_sql_add_exif(const ip_sql_setup *setup);     /* exif.c */
 int ip_sql_add_apply(const ip_sql_setup *setup);    /* apply.c */
 int ip_sql_add_measures(const ip_sql_setup *setup); /* measures.c */
 int ip_sql_add_stacks(const ip_sql_setup *setup);   /* stack.c */

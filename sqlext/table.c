@@ -432,7 +432,7 @@ static const ip_sql_table *const all[] = {
     &ip_sql_table_histogram, &ip_sql_table_pixels,  &ip_sql_table_regions,  &ip_sql_table_stats,
     &ip_sql_table_tiles,     &ip_sql_table_files,   &ip_sql_table_folder,   &ip_sql_table_explain,
     &ip_sql_table_ops,       &ip_sql_table_devices, &ip_sql_table_counters, &ip_sql_table_settings,
-    &ip_sql_table_reference,
+    &ip_sql_table_reference, &ip_sql_table_exif,
 };
 
 const ip_sql_table *ip_sql_table_get(int k) { return k >= 0 && k < (int)(sizeof all / sizeof all[0]) ? all[k] : NULL; }

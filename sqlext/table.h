@@ -78,12 +78,12 @@ char *ip_sql_table_arguments(const ip_sql_table *table);
 /* The tables there are; NULL behind the last. */
 const ip_sql_table *ip_sql_table_get(int k);
 
-/* The rows of catalog.c, files.c, pixels.c, regions.c, stats.c, tables.c and tiles.c. */
+/* The rows of catalog.c, exif.c, files.c, pixels.c, regions.c, stats.c, tables.c and tiles.c. */
 extern const ip_sql_table ip_sql_table_histogram, ip_sql_table_explain;
 extern const ip_sql_table ip_sql_table_pixels, ip_sql_table_regions, ip_sql_table_stats, ip_sql_table_tiles,
     ip_sql_table_files, ip_sql_table_folder;
-extern const ip_sql_table ip_sql_table_ops, ip_sql_table_devices, ip_sql_table_counters, ip_sql_table_settings,
-    ip_sql_table_reference;
+extern const ip_sql_table ip_sql_table_exif, ip_sql_table_ops, ip_sql_table_devices, ip_sql_table_counters,
+    ip_sql_table_settings, ip_sql_table_reference;
 int ip_sql_add_settings(const ip_sql_setup *setup); /* catalog.c: img_setting() */
 
 #pragma GCC visibility pop

@@ -421,6 +421,7 @@ START_TEST(jpeg_composes_alpha_on_the_background)
         { 2, "quality=100, background=255", { 228 } },
         { 4, "quality=100 subsample=444 background=50", { 125, 75, 25 } },
         { 4, "quality=100 subsample=444 background=orange", { 227, 132, 0 } }, /* 255 165 0 */
+        { 4, "background=[255 165 0], quality=100 subsample=444", { 227, 132, 0 } },
         { 4, "background=#00FF80 subsample=444 quality=100", { 100, 177, 64 } },
         { 2, "quality=100, background=#f00", { 138 } }, /* of luminance 76 */
     };
@@ -515,6 +516,13 @@ static const struct {
     { IP_FORMAT_JPEG, "background=99999999999999", "jpeg: background=2147483647 is above 255" },
     { IP_FORMAT_JPEG, "background = Teal, quality=3", NULL },
     { IP_FORMAT_JPEG, "background=#12345", "jpeg: background=#12345 is neither a gray from 0 to 255 nor a colour" },
+    { IP_FORMAT_JPEG, "background=[ 1,2 , 255 ] quality=3", NULL },
+    { IP_FORMAT_JPEG, "background=[1 2]", "jpeg: background=[1 2] is neither a gray from 0 to 255 nor a colour" },
+    { IP_FORMAT_JPEG, "background=[1 2 256]",
+      "jpeg: background=[1 2 256] is neither a gray from 0 to 255 nor a colour" },
+    { IP_FORMAT_JPEG, "background=[1 2 3", "jpeg: background=[1 is neither a gray from 0 to 255 nor a colour" },
+    { IP_FORMAT_JPEG, "background=[1 2 3]4",
+      "jpeg: unknown setting 4; there are quality, subsample, progressive, background, metadata, range" },
     { IP_FORMAT_JPEG, "background=tea", "jpeg: background=tea is neither a gray from 0 to 255 nor a colour" },
     { IP_FORMAT_JPEG, "quality=teal", "jpeg: quality=teal is not a whole number" },
     { IP_FORMAT_JPEG, "subsample=411", "jpeg: subsample=411 is not 420, 422 or 444" },

@@ -75,6 +75,12 @@ static const struct {
     { "SELECT topk(img_numbers('[3 1 2]'), -5)", "topk(): k must be 0..2147483647, got -5" },
     { "SELECT frame(" GRAY ", 1, 'nix')",
       "frame(): color=\"nix\" is neither a number nor a colour by its name or #rrggbb" },
+    { "SELECT frame(" GRAY ", 1, 'orange')", "frame(): color is a colour, and a is gray, which takes grays; duotone(a, "
+                                             "\"black\", \"white\") is the same in RGB" },
+    { "SELECT img_psnr(duotone(" GRAY ", 'black', 'white'), " GRAY ")",
+      "img_psnr(): a is 4x3x3, b is 4x3x1; gray(a) makes a gray, too" },
+    { "SELECT psnr(" GRAY ", duotone(" GRAY ", 'black', 'white'))",
+      "psnr(): a is 4x3x1, b is 4x3x3; gray(b) makes b gray, too" },
     { "SELECT apply()", "apply(): takes a text and up to 9 images, got 0 arguments" },
     { "SELECT grad('sum($1)')", "grad(): takes a text and 1 to 9 images, got 1 argument" },
     { "SELECT grad('$1', " GRAY ")", "grad(): loss is [3, 4, 1]; it must be one number, as sum() and mean() give" },

@@ -124,6 +124,8 @@ END_TEST
 static const char *const consumers[] = {
     "SELECT img_info(?1)",
     "SELECT length(png(?1))",
+    "SELECT img_exif(?1, 'GPSLatitude')",
+    "SELECT count(value) FROM img_exif(?1)",
     "SELECT img_std(?1)",
     "SELECT img_equal(?1, ?1)",
     "SELECT phash(?1)",

@@ -410,7 +410,10 @@ START_TEST(what_cannot_be_compared_is_told)
     static const struct {
         const char *text, *message;
     } wrong[] = {
-        { "psnr($1, gray($1))", "psnr: a is [19, 22, 3] u8, b is [19, 22, 1] u8; they must have one shape" },
+        { "psnr($1, gray($1))", "psnr: a is [19, 22, 3] u8, b is [19, 22, 1] u8; they must have one shape; "
+                                "gray(a) makes it gray, too" },
+        { "ssim(gray($1), $1)", "ssim: a is [19, 22, 1] u8, b is [19, 22, 3] u8; they must have one shape; gray(b) "
+                                "makes it gray, too" },
         { "mse($1, crop($1, 0, 0, 1, 1))", "mse: a is [19, 22, 3] u8, b is [1, 1, 3] u8; they must have one shape" },
         { "mse($1, depth($1, 16))", "mse: a has white 255, b has 65535; depth() makes them alike" },
         { "mae($1, depth($1, 16))", "mae: a has white 255, b has 65535; depth() makes them alike" },

@@ -76,6 +76,11 @@ expect_run "an unknown operation in --help" 2 "" \
     "imgpar-run: unknown operation blurr (near: blur); --list-ops lists them" --help blurr
 expect_run "an unknown word in --help" 2 "" \
     "imgpar-run: unknown operation itearte (near: iterate); --list-ops lists them" --help itearte
+expect_run "another library's name with a hyphen" 2 "" \
+    'imgpar-run: unknown operation auto_orient; that is open("FILE"), which turns a picture upright as its EXIF says' \
+    --help auto-orient
+run --help gray-world
+case $status:$out in "0:gray_world(a"*) ;; *) fail "--help gray-world: $status $out" ;; esac
 expect_run "nothing like it in --help" 2 "" "imgpar-run: unknown operation zzzzzz; --list-ops lists them" --help zzzzzz
 
 expect_run "-o with an unknown ending" 2 "" \
@@ -173,6 +178,15 @@ expect_error "a picture without -o" 1 'imgpar-run: -e:1:1: this expression gives
     -e 'make(9, 9, x)'
 expect_error "alpha as PPM" 1 'imgpar-run: -e:1:1: save: b.ppm: ppm holds no alpha, and the image has 4 channels; .pam and .png hold it' \
     -e 'save(make(4, 4, x, channels=4), "b.ppm")'
+for background in '#ff8000' '[255 128 0]'; do
+    IMGPAR_DEVICE=ref "$imgpar_run" -e 'fill(8, 8, 0, channels=4)' --save="quality=90, background=$background" -o - \
+        --format=jpeg | cksum
+    [ "$background" = '#ff8000' ] && background='"#ff8000"'
+    IMGPAR_DEVICE=ref "$imgpar_run" -e "save(fill(8, 8, 0, channels=4), \"-\", format=jpeg, quality=90, background=$background)" |
+        cksum
+done | uniq > sums
+expect "a background by its levels, by name and in both places" "$(wc -l < sums | tr -d ' ')" 1
+rm sums
 expect_error "alpha as PGM" 1 'imgpar-run: save: b.pgm: pgm holds no alpha, and the image has 2 channels; .pam and .png hold it' \
     -e 'make(4, 4, x, channels=2)' -o b.pgm
 expect_error "RGB as PGM" 1 \

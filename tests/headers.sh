@@ -25,7 +25,7 @@ for header in "$top_srcdir"/include/*.h "$builddir"/include/*.h; do
 done
 
 # A struct that programs make begins with struct_size. The others are handed out by pointer only, or passed by value and never change.
-handed_out='imgpar_device imgpar_event imgpar_op_param imgpar_op_info imgpar_cl_platform imgpar_cl_profile_row'
+handed_out='imgpar_device imgpar_event imgpar_exif_value imgpar_op_param imgpar_op_info imgpar_cl_platform imgpar_cl_profile_row'
 by_value='imgpar_x imgpar_cl_arg'
 sed -n '/^typedef struct [a-z_]* {/{s/^typedef struct \([a-z_]*\) {\(.*\)/\1 \2/;N;s/\n */ /;p;}' "$top_srcdir"/include/*.h "$builddir"/include/*.h > structs
 [ "$(wc -l < structs)" -gt 20 ] || fail "structs of the public headers were not found"

@@ -157,9 +157,22 @@ static int unknown(const char *name)
     return EXIT_USAGE;
 }
 
+/* A name with hyphens, as ImageMagick has them, with underscores: into other, of n bytes. False where nobody knows it,
+ * or it has none. */
+static bool respell(const char *name, char *other, size_t n)
+{
+    snprintf(other, n, "%s", name);
+    for (char *p = other; *p; p++)
+        if (*p == '-') *p = '_';
+    return strchr(name, '-') && strlen(name) < n &&
+           (imgpar_op_find(other) || is_word(other) || imgpar_name_elsewhere(other));
+}
+
 int print_op(const char *name)
 {
+    char other[64];
     const imgpar_op_info *op = imgpar_op_find(name);
+    if (!op && !is_word(name) && respell(name, other, sizeof other)) return print_op(other);
     if (!op) return print_words(name) > 0 ? EXIT_DONE : unknown(name);
     print_signature(op, stdout);
     puts("\n");

@@ -10,6 +10,7 @@
 #endif
 
 #include "io/exif.h"
+#include "io/tiff.h"
 
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -38,118 +39,33 @@ enum {
     TAG_INTEROPERABILITY = 0xa005,
     TAG_INTEROPERABILITY_INDEX = 1
 };
-enum { TYPE_SHORT = 3, TYPE_LONG = 4, TYPE_RATIONAL = 5 };
-enum { ENTRY_BYTES = 12, HEAD_BYTES = 8 };
-
-/* A TIFF block. Every offset in it is checked before it is followed. */
-typedef struct tiff {
-    const unsigned char *bytes;
-    size_t n;
-    bool is_big;
-} tiff;
-
-/* A row of a directory: where it stands, and where its values do. */
-typedef struct entry {
-    uint32_t tag, type, count;
-    size_t at, values, n_values;
-} entry;
-
-static uint32_t get(const unsigned char *p, int n, bool is_big)
-{
-    uint32_t v = 0;
-    for (int i = 0; i < n; i++)
-        v = v << 8 | p[is_big ? i : n - 1 - i];
-    return v;
-}
-
-static void put(unsigned char *p, int n, bool is_big, uint32_t v)
-{
-    for (int i = 0; i < n; i++, v >>= 8)
-        p[is_big ? n - 1 - i : i] = (unsigned char)v;
-}
-
-static bool tiff_of(const unsigned char *bytes, size_t n, tiff *t)
-{
-    if (n >= 6 && memcmp(bytes, "Exif\0\0", 6) == 0) {
-        bytes += 6;
-        n -= 6;
-    }
-    if (n < HEAD_BYTES) return false;
-    *t = (tiff){ bytes, n, bytes[0] == 'M' };
-    return memcmp(bytes, t->is_big ? "MM\0*" : "II*\0", 4) == 0;
-}
-
-/* How many whole entries the directory at `at` has; 0 where there is none. */
-static size_t count_entries(const tiff *t, size_t at)
-{
-    if (at < HEAD_BYTES || at > t->n - 2) return 0;
-    const size_t n = get(t->bytes + at, 2, t->is_big), room = (t->n - at - 2) / ENTRY_BYTES;
-    return n < room ? n : room;
-}
-
-static size_t first_directory(const tiff *t) { return get(t->bytes + 4, 4, t->is_big); }
-
-/* The k-th entry of a directory; false where its values do not lie inside the block. */
-static bool entry_at(const tiff *t, size_t directory, size_t k, entry *e)
-{
-    static const unsigned char sizes[] = { 0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4 };
-    const size_t at = directory + 2 + k * ENTRY_BYTES;
-    *e = (entry){ .tag = get(t->bytes + at, 2, t->is_big),
-                  .type = get(t->bytes + at + 2, 2, t->is_big),
-                  .count = get(t->bytes + at + 4, 4, t->is_big),
-                  .at = at };
-    const uint64_t n = e->type < sizeof sizes ? (uint64_t)sizes[e->type] * e->count : 0;
-    e->values = n <= 4 ? at + 8 : get(t->bytes + at + 8, 4, t->is_big);
-    e->n_values = (size_t)n;
-    return n > 0 && e->values <= t->n && n <= t->n - e->values;
-}
-
-/* The entry of a tag. */
-static bool find_entry(const tiff *t, size_t directory, uint32_t tag, entry *e)
-{
-    const size_t n = count_entries(t, directory);
-    for (size_t k = 0; k < n; k++)
-        if (get(t->bytes + directory + 2 + k * ENTRY_BYTES, 2, t->is_big) == tag) return entry_at(t, directory, k, e);
-    return false;
-}
-
-/* The one SHORT or LONG of an entry. */
-static bool find_integer(const tiff *t, size_t directory, uint32_t tag, uint32_t *value)
-{
-    entry e;
-    if (!find_entry(t, directory, tag, &e) || e.count != 1 || (e.type != TYPE_SHORT && e.type != TYPE_LONG))
-        return false;
-    *value = get(t->bytes + e.values, e.type == TYPE_SHORT ? 2 : 4, t->is_big);
-    return true;
-}
-
 /* ---- reading ------------------------------------------------------------------------------ */
 
 int ip_exif_orientation(const unsigned char *bytes, size_t n)
 {
-    tiff t;
-    entry e;
+    ip_tiff t;
+    ip_tiff_entry e;
     uint32_t value;
-    bool is_valid = tiff_of(bytes, n, &t) && find_entry(&t, first_directory(&t), TAG_ORIENTATION, &e) &&
-                    e.type == TYPE_SHORT && find_integer(&t, first_directory(&t), TAG_ORIENTATION, &value) &&
+    bool is_valid = ip_tiff_of(bytes, n, &t) && ip_tiff_find(&t, ip_tiff_first(&t), TAG_ORIENTATION, &e) &&
+                    e.type == IP_TIFF_SHORT && ip_tiff_integer(&t, ip_tiff_first(&t), TAG_ORIENTATION, &value) &&
                     value >= 1 && value <= 8;
     return is_valid ? (int)value : 1;
 }
 
-static double find_rational(const tiff *t, uint32_t tag)
+static double find_rational(const ip_tiff *t, uint32_t tag)
 {
-    entry e;
-    if (!find_entry(t, first_directory(t), tag, &e) || e.type != TYPE_RATIONAL || e.count != 1) return 0;
-    const uint32_t below = get(t->bytes + e.values + 4, 4, t->is_big);
-    return below ? (double)get(t->bytes + e.values, 4, t->is_big) / below : 0;
+    ip_tiff_entry e;
+    if (!ip_tiff_find(t, ip_tiff_first(t), tag, &e) || e.type != IP_TIFF_RATIONAL || e.count != 1) return 0;
+    const uint32_t below = ip_tiff_get(t->bytes + e.values + 4, 4, t->is_big);
+    return below ? (double)ip_tiff_get(t->bytes + e.values, 4, t->is_big) / below : 0;
 }
 
 ip_resolution ip_exif_resolution(const ip_blob *exif)
 {
-    tiff t;
+    ip_tiff t;
     uint32_t unit = 2;
-    if (!tiff_of(exif->bytes, exif->n, &t)) return (ip_resolution){ 0, 0 };
-    find_integer(&t, first_directory(&t), TAG_UNIT, &unit);
+    if (!ip_tiff_of(exif->bytes, exif->n, &t)) return (ip_resolution){ 0, 0 };
+    ip_tiff_integer(&t, ip_tiff_first(&t), TAG_UNIT, &unit);
     const double a_metre = unit == 2 ? 1 / 0.0254 : unit == 3 ? 100 : 0; /* inches, centimetres */
     return (ip_resolution){ find_rational(&t, TAG_X_RESOLUTION) * a_metre,
                             find_rational(&t, TAG_Y_RESOLUTION) * a_metre };
@@ -159,13 +75,13 @@ ip_resolution ip_exif_resolution(const ip_blob *exif)
 bool ip_exif_is_adobe_rgb(const ip_blob *exif)
 {
     enum { UNCALIBRATED = 0xffff };
-    tiff t;
-    entry index;
+    ip_tiff t;
+    ip_tiff_entry index;
     uint32_t details, space, interoperability;
-    return tiff_of(exif->bytes, exif->n, &t) && find_integer(&t, first_directory(&t), TAG_EXIF, &details) &&
-           find_integer(&t, details, TAG_COLOUR_SPACE, &space) && space == UNCALIBRATED &&
-           find_integer(&t, details, TAG_INTEROPERABILITY, &interoperability) &&
-           find_entry(&t, interoperability, TAG_INTEROPERABILITY_INDEX, &index) && index.n_values >= 3 &&
+    return ip_tiff_of(exif->bytes, exif->n, &t) && ip_tiff_integer(&t, ip_tiff_first(&t), TAG_EXIF, &details) &&
+           ip_tiff_integer(&t, details, TAG_COLOUR_SPACE, &space) && space == UNCALIBRATED &&
+           ip_tiff_integer(&t, details, TAG_INTEROPERABILITY, &interoperability) &&
+           ip_tiff_find(&t, interoperability, TAG_INTEROPERABILITY_INDEX, &index) && index.n_values >= 3 &&
            memcmp(t.bytes + index.values, "R03", 3) == 0;
 }
 
@@ -173,7 +89,7 @@ bool ip_exif_is_adobe_rgb(const ip_blob *exif)
 
 /* A copy that is being made of a block: what is not copied into it stays 0. */
 typedef struct cleaning {
-    tiff from;
+    ip_tiff from;
     unsigned char *to;
     size_t n_used; /* behind the last byte that was copied */
     size_t n_seen; /* bytes of values; more than the block has a few times over is an attack */
@@ -186,7 +102,7 @@ static void copy(cleaning *c, size_t at, size_t n)
 }
 
 /* Other pictures than this one: what points at them, and what holds a JPEG, as some makers' notes do. */
-static bool is_picture(const cleaning *c, const entry *e)
+static bool is_picture(const cleaning *c, const ip_tiff_entry *e)
 {
     static const uint32_t tags[] = { TAG_STRIPS, TAG_STRIP_BYTES, TAG_TILES,     TAG_TILE_BYTES,
                                      TAG_SUB,    TAG_JPEG,        TAG_JPEG_BYTES };
@@ -198,20 +114,20 @@ static bool is_picture(const cleaning *c, const entry *e)
 /* Copies a directory with the entries that are good, one behind the other, and no next directory. */
 static bool copy_directory(cleaning *c, size_t at)
 {
-    const size_t n = count_entries(&c->from, at);
+    const size_t n = ip_tiff_count(&c->from, at);
     size_t n_kept = 0;
     for (size_t k = 0; k < n; k++) {
-        entry e;
-        if (!entry_at(&c->from, at, k, &e)) continue;
+        ip_tiff_entry e;
+        if (!ip_tiff_entry_at(&c->from, at, k, &e)) continue;
         c->n_seen += e.n_values;
         if (c->n_seen > 4 * c->from.n) return false;
         if (is_picture(c, &e)) continue;
-        memcpy(c->to + at + 2 + n_kept++ * ENTRY_BYTES, c->from.bytes + e.at, ENTRY_BYTES);
+        memcpy(c->to + at + 2 + n_kept++ * IP_TIFF_ENTRY_BYTES, c->from.bytes + e.at, IP_TIFF_ENTRY_BYTES);
         if (e.n_values > 4) copy(c, e.values, e.n_values);
     }
     if (n == 0) return true;
-    put(c->to + at, 2, c->from.is_big, (uint32_t)n_kept);
-    size_t end = at + 2 + n * ENTRY_BYTES;
+    ip_tiff_put(c->to + at, 2, c->from.is_big, (uint32_t)n_kept);
+    size_t end = at + 2 + n * IP_TIFF_ENTRY_BYTES;
     end = c->from.n - end < 4 ? c->from.n : end + 4;
     if (end > c->n_used) c->n_used = end;
     return true;
@@ -220,34 +136,35 @@ static bool copy_directory(cleaning *c, size_t at)
 /* Sets the one SHORT or LONG of a tag wherever the directory has it; what needs more bits becomes a LONG. */
 static void set_integer(ip_blob *exif, size_t directory, uint32_t tag, uint32_t value)
 {
-    const tiff t = { exif->bytes, exif->n, exif->bytes[0] == 'M' };
-    const size_t n = count_entries(&t, directory);
+    const ip_tiff t = { exif->bytes, exif->n, exif->bytes[0] == 'M' };
+    const size_t n = ip_tiff_count(&t, directory);
     for (size_t k = 0; k < n; k++) {
-        entry e;
-        if (!entry_at(&t, directory, k, &e) || e.tag != tag || e.count != 1 ||
-            (e.type != TYPE_SHORT && e.type != TYPE_LONG))
+        ip_tiff_entry e;
+        if (!ip_tiff_entry_at(&t, directory, k, &e) || e.tag != tag || e.count != 1 ||
+            (e.type != IP_TIFF_SHORT && e.type != IP_TIFF_LONG))
             continue;
-        if (value > 0xffff) e.type = TYPE_LONG;
-        put(exif->bytes + e.at + 2, 2, t.is_big, e.type);
-        put(exif->bytes + e.values, e.type == TYPE_SHORT ? 2 : 4, t.is_big, value);
+        if (value > 0xffff) e.type = IP_TIFF_LONG;
+        ip_tiff_put(exif->bytes + e.at + 2, 2, t.is_big, e.type);
+        ip_tiff_put(exif->bytes + e.values, e.type == IP_TIFF_SHORT ? 2 : 4, t.is_big, value);
     }
 }
 
 imgpar_status ip_exif_clean(const unsigned char *bytes, size_t n, ip_blob *exif, ip_error *err)
 {
     static const uint32_t below_first[] = { TAG_EXIF, TAG_GPS };
-    cleaning c = { .n_used = HEAD_BYTES };
+    cleaning c = { .n_used = IP_TIFF_HEAD_BYTES };
     uint32_t at;
     *exif = (ip_blob){ NULL, 0 };
-    if (!tiff_of(bytes, n, &c.from)) return ip_fail(err, IMGPAR_E_CORRUPT, "no TIFF block");
+    if (!ip_tiff_of(bytes, n, &c.from)) return ip_fail(err, IMGPAR_E_CORRUPT, "no TIFF block");
     c.to = ip_zalloc(c.from.n);
     if (!c.to) return ip_fail_memory(err, "reading EXIF");
-    memcpy(c.to, c.from.bytes, HEAD_BYTES);
-    const size_t first = first_directory(&c.from);
-    bool is_good = count_entries(&c.from, first) > 0 && copy_directory(&c, first);
+    memcpy(c.to, c.from.bytes, IP_TIFF_HEAD_BYTES);
+    const size_t first = ip_tiff_first(&c.from);
+    bool is_good = ip_tiff_count(&c.from, first) > 0 && copy_directory(&c, first);
     for (int k = 0; k < 2 && is_good; k++)
-        if (find_integer(&c.from, first, below_first[k], &at)) is_good = copy_directory(&c, at);
-    if (is_good && find_integer(&c.from, first, TAG_EXIF, &at) && find_integer(&c.from, at, TAG_INTEROPERABILITY, &at))
+        if (ip_tiff_integer(&c.from, first, below_first[k], &at)) is_good = copy_directory(&c, at);
+    if (is_good && ip_tiff_integer(&c.from, first, TAG_EXIF, &at) &&
+        ip_tiff_integer(&c.from, at, TAG_INTEROPERABILITY, &at))
         is_good = copy_directory(&c, at);
     if (!is_good) {
         ip_free(c.to);
@@ -260,12 +177,12 @@ imgpar_status ip_exif_clean(const unsigned char *bytes, size_t n, ip_blob *exif,
 
 void ip_exif_set_size(ip_blob *exif, uint32_t width, uint32_t height)
 {
-    const tiff t = { exif->bytes, exif->n, exif->bytes[0] == 'M' };
-    const size_t first = first_directory(&t);
+    const ip_tiff t = { exif->bytes, exif->n, exif->bytes[0] == 'M' };
+    const size_t first = ip_tiff_first(&t);
     uint32_t details;
     set_integer(exif, first, TAG_WIDTH, width);
     set_integer(exif, first, TAG_HEIGHT, height);
-    if (!find_integer(&t, first, TAG_EXIF, &details)) return;
+    if (!ip_tiff_integer(&t, first, TAG_EXIF, &details)) return;
     set_integer(exif, details, TAG_PIXEL_WIDTH, width);
     set_integer(exif, details, TAG_PIXEL_HEIGHT, height);
 }

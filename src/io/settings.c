@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct row {
@@ -111,6 +112,25 @@ static imgpar_status parse_range(const char *format, const char **text, ip_setti
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: range=%.*s is not a number above 0", format, n < 40 ? n : 40, p);
 }
 
+/* "[255 128 0]" at p, *behind gets its end; false: it is none. */
+static bool parse_levels(const char *p, const char **behind, unsigned char rgb[3])
+{
+    if (*p++ != '[') return false;
+    for (int k = 0; k < 3; k++) {
+        while (is_gap(*p) || (k > 0 && *p == ','))
+            p++;
+        char *end;
+        const long value = strtol(p, &end, 10);
+        if (end == p || value < 0 || value > 255) return false;
+        rgb[k] = (unsigned char)value;
+        p = end;
+    }
+    while (is_gap(*p))
+        p++;
+    *behind = p + 1;
+    return *p == ']';
+}
+
 /* "name=value" at *text, which moves behind it. */
 static imgpar_status parse_one(ip_format format, const char **text, ip_settings *settings, unsigned *seen,
                                ip_error *err)
@@ -143,9 +163,10 @@ static imgpar_status parse_one(ip_format format, const char **text, ip_settings 
         return parse_word(r, format_name, text, &settings->value[r->setting], err);
     }
     unsigned char rgb[3];
-    const size_t word = strcspn(p, ", \t\r\n");
-    if (r->setting == IP_SET_BACKGROUND && ip_colour_read(p, word, rgb)) {
-        *text = p + word;
+    const char *close = *p == '[' ? strchr(p, ']') : NULL, *behind = p + strcspn(p, ", \t\r\n");
+    const size_t word = close ? (size_t)(close + 1 - p) : (size_t)(behind - p);
+    if (r->setting == IP_SET_BACKGROUND && (parse_levels(p, &behind, rgb) || ip_colour_read(p, word, rgb))) {
+        *text = behind;
         settings->value[r->setting] = rgb[0] << 16 | rgb[1] << 8 | rgb[2];
         return IMGPAR_OK;
     }

@@ -116,14 +116,16 @@ static bool add_setting(ip_eval *ev, const ip_node *item, const ip_symbol *name,
     else if (!ip_eval_value(ev, item, &v))
         return false;
     ip_str_printf(settings, "%s%s=", settings->length ? ", " : "", name->name);
-    bool ok = ip_val_is_scalar(&v) || v.kind == IP_V_TEXT || v.kind == IP_V_ANY;
+    bool ok = ip_val_is_scalar(&v) || v.kind == IP_V_TEXT || v.kind == IP_V_MATRIX || v.kind == IP_V_ANY;
     if (!ok)
         ip_eval_fail(ev, item->offset, "save: %.60s must be a number or a word, not %s", name->name,
                      ip_val_kind_text(&v));
     else if (v.kind == IP_V_TEXT)
         ip_str_append(settings, v.u.text);
-    else if (v.unknown)
+    else if (v.unknown || v.kind == IP_V_ANY)
         *known = false;
+    else if (v.kind == IP_V_MATRIX)
+        ok = !ip_show(&v, NULL, settings, ev->err); /* "[255 128 0]" */
     else
         ip_str_number(settings, v.number);
     ip_val_free(&v);

@@ -80,7 +80,21 @@ static imgpar_status set_param(const imgpar_op_param *p, const ip_arg *arg, ip_p
     return set_param(p, &single, param, err);
 }
 
-/* One number for all channels: a gray, but on gray pictures; beside alpha, which it is of, too, white alone. */
+/* Gray pictures take grays: another colour would be there without its hue, and nothing would tell. */
+static imgpar_status check_hue(const imgpar_array *node, int k, int64_t n, const unsigned char rgb[3], ip_error *err)
+{
+    const char *label = ip_op_label(node->op), *name = node->op->info.params[k]->name;
+    if (n > 2 || (rgb[0] == rgb[1] && rgb[1] == rgb[2])) return IMGPAR_OK;
+    if (node->op->info.n_inputs == 0)
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s is a colour, and there is gray alone; channels=3 makes RGB",
+                       label, name);
+    return ip_fail(err, IMGPAR_E_ARGUMENT,
+                   "%s: %s is a colour, and %s is gray, which takes grays; duotone(%s, \"black\", \"white\") is the "
+                   "same in RGB",
+                   label, name, node->op->info.input_names[0], node->op->info.input_names[0]);
+}
+
+/* One number for all channels: a gray; beside alpha, which it is of, too, white alone. */
 static imgpar_status check_one_level(const imgpar_array *node, int k, const unsigned char rgb[3], ip_error *err)
 {
     const bool is_gray = rgb[0] == rgb[1] && rgb[1] == rgb[2], has_alpha = ip_type_has_alpha(&node->inputs[0]->type);
@@ -89,14 +103,14 @@ static imgpar_status check_one_level(const imgpar_array *node, int k, const unsi
         return ip_fail(err, IMGPAR_E_ARGUMENT,
                        "%s: %s is one number for all channels, alpha too: of colours only white, which is opaque",
                        label, name);
-    if (is_gray || ip_colours_taken(node) <= 2) return IMGPAR_OK;
+    if (is_gray) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_ARGUMENT,
                    "%s: %s is one number for all channels: of colours only grays, as white, black or #808080", label,
                    name);
 }
 
-/* A colour by name, as levels: of the first input's white, one for each of its channels but alpha, of gray the
- * luminance; of a row without inputs in the dtype it makes, opaque. */
+/* A colour by name, as levels: of the first input's white, one for each of its channels but alpha; of a
+ * row without inputs in the dtype it makes, opaque. */
 static imgpar_status set_colour(imgpar_array *node, int k, const unsigned char rgb[3], ip_error *err)
 {
     const bool is_source = node->op->info.n_inputs == 0;
@@ -106,12 +120,11 @@ static imgpar_status set_colour(imgpar_array *node, int k, const unsigned char r
     const int colours = n <= 2 ? 1 : 3, count = is_source ? (int)n : colours;
     double levels[4];
     const bool is_list = strcmp(node->op->info.params[k]->name, "cval") != 0;
-    imgpar_status st = is_list ? IMGPAR_OK : check_one_level(node, k, rgb, err);
+    imgpar_status st = check_hue(node, k, n, rgb, err);
+    if (!st && !is_list) st = check_one_level(node, k, rgb, err);
     if (st) return st;
     for (int c = 0; c < count; c++) {
-        const double level = c >= colours   ? 255
-                             : colours == 3 ? rgb[c]
-                                            : 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2];
+        const double level = c >= colours ? 255 : rgb[c];
         levels[c] = level * full / 255;
     }
     const ip_arg list = { .kind = IP_ARG_MATRIX, .rows = 1, .cols = count, .numbers = levels };

@@ -43,6 +43,20 @@ static imgpar_status check_lens(const imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
+/* Of two pictures of one size and as much alpha, one of which is gray: which one has colours, 0 or 1; else -1. */
+static int coloured_one(const ip_type *a, const ip_type *b)
+{
+    const ip_type *of[] = { a, b };
+    int64_t dims[2][4];
+    for (int k = 0; k < 2; k++)
+        ip_type_dims(of[k], dims[k]);
+    const bool are_alike = a->rank == b->rank && memcmp(dims[0], dims[1], 3 * sizeof **dims) == 0;
+    for (int k = 0; k < 2; k++)
+        if (are_alike && of[k]->space != IMGPAR_SPACE_DATA && dims[k][3] >= 3 && dims[k][3] - dims[!k][3] == 2)
+            return k;
+    return -1;
+}
+
 imgpar_status ip_check_one_shape(const imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type, *b = &node->inputs[1]->type;
@@ -52,8 +66,11 @@ imgpar_status ip_check_one_shape(const imgpar_array *node, ip_error *err)
         is_alike = a->shape[k] == b->shape[k];
     if (is_alike) return IMGPAR_OK;
     const imgpar_op_info *info = &node->op->info;
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s; they must have one shape", info->name,
-                   info->input_names[0], ip_type_text(a, text_a), info->input_names[1], ip_type_text(b, text_b));
+    const int coloured = coloured_one(a, b);
+    char hint[64] = "";
+    if (coloured >= 0) snprintf(hint, sizeof hint, "; gray(%s) makes it gray, too", info->input_names[coloured]);
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, %s is %s; they must have one shape%s", info->name,
+                   info->input_names[0], ip_type_text(a, text_a), info->input_names[1], ip_type_text(b, text_b), hint);
 }
 
 /* Where both inputs have a white it is the same. */

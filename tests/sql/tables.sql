@@ -48,3 +48,14 @@ SELECT count(*) > 0, sum(kind = 'ref') FROM img_devices;
 SELECT selector, vendor, extensions, address_bits IN (32, 64), is_available FROM img_devices WHERE kind = 'ref';
 SELECT img_setting('device', 'ref');
 SELECT hex(raw(img_invert(lazy(img)))) FROM t WHERE id = 2;
+
+.print what a camera wrote: the file's, and of what was computed that of the finished file
+CREATE TABLE photo(img BLOB);
+INSERT INTO photo VALUES (x'89504e470d0a1a0a0000000d49484452000000020000000108020000007b40e8dd0000000f49444154789c636060646266610500002a00101acc8c24000000c0655849664d4d002a00000008000401100002000000050000008601120003000000010006000087690004000000010000003e882500040000000100000068000000000003829a0005000000010000008c8827000300000001019000009003000200000014000000940000000000020001000200000002530000000002000500000003000000a8000000004e696e65000000000001000000fa323032343a30353a30362030373a30383a3039000000002100000001000000330000000100000024000000016aac07dc0000000049454e44ae426082');
+SELECT img_exif(img, 'Model'), img_exif(img, 'DateTimeOriginal'), img_exif(img, 'exposuretime'), img_exif(img, 'ISO'),
+       img_exif(img, 'GPSLatitude'), typeof(img_exif(img, 'ISO')), img_exif(img, 'LensModel') IS NULL FROM photo;
+SELECT img_exif(img, 'Orientation'), img_exif(lazy(img), 'Orientation'), img_exif(img_invert(img), 'Orientation'),
+       img_exif(img_invert(lazy(img)), 'Model') FROM photo;
+SELECT tag, value, directory FROM photo, img_exif(img);
+SELECT count(*) FROM t, img_exif(img);
+SELECT img_exif(img, 'DateTaken') FROM photo;
