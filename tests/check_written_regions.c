@@ -301,6 +301,14 @@ static bool is_at_a_face(int k)
     return z == 0 || y == 0 || x == 0 || z == PLANES - 1 || y == V_ROWS - 1 || x == V_COLS - 1;
 }
 
+/* One of 64 numbers, without a pattern in k. */
+static unsigned scattered(unsigned k)
+{
+    k = (k ^ k >> 3) * 0x9e3779b1u;
+    k = (k ^ k >> 15) * 0x85ebca77u;
+    return (k ^ k >> 13) % 64;
+}
+
 static void expect_volume(const char *begun, const picture *m, int connectivity, const picture *want)
 {
     char text[128];
@@ -316,8 +324,8 @@ START_TEST(regions_of_volumes_by_size_and_place) /* _i: the connectivity */
     int number[ELEMENTS], size[ELEMENTS + 1] = { 0 }, most = 0, kept = 0, filled = 0;
     bool touches[ELEMENTS + 1] = { false };
     picture m = picture_new(IMGPAR_U8, PLANES * V_ROWS, V_COLS, 1), want = picture_copy(&m);
-    for (unsigned k = 0; k < ELEMENTS; k++) /* about a seventh */
-        m.v[k] = (k * 2654435761u >> 16) % 64 < 9 ? 1 + k % 200 : 0;
+    for (unsigned k = 0; k < ELEMENTS; k++) /* a few that meet */
+        m.v[k] = scattered(k) < (connectivity == 26 ? 5 : 9) ? 1 + k % 200 : 0;
     const int n = number_regions(&m, true, connectivity, number);
     for (int k = 0; k < ELEMENTS; k++) {
         size[number[k]]++;
@@ -336,8 +344,13 @@ START_TEST(regions_of_volumes_by_size_and_place) /* _i: the connectivity */
         want.v[k] = touches[number[k]] ? 0 : m.v[k];
     expect_volume("clear_border(reshape($1, [4 9 11 1])", &m, connectivity, &want);
 
-    for (unsigned k = 0; k < ELEMENTS; k++) /* two elements of three: holes are few */
-        m.v[k] = (k * 2654435761u >> 16) % 64 < (_i ? 36 : 58) ? 200 : 0;
+    /* More than half, and a block in which two holes meet at an edge. */
+    for (unsigned k = 0; k < ELEMENTS; k++) {
+        const unsigned z = k / (V_ROWS * V_COLS), y = k / V_COLS % V_ROWS, x = k % V_COLS;
+        const bool is_in_block = y >= 2 && y <= 5 && x >= 2 && x <= 6;
+        const bool is_hole = (z == 1 && y == 3 && (x == 3 || x == 4)) || (z == 2 && y == 4 && x == 4);
+        m.v[k] = (is_in_block ? !is_hole : scattered(k) < (_i ? 36 : 58)) ? 200 : 0;
+    }
     number_regions(&m, false, connectivity == 6 ? 26 : 6, number);
     memset(touches, 0, sizeof touches);
     for (int k = 0; k < ELEMENTS; k++)
