@@ -5,7 +5,7 @@
  *     SELECT channel, mean, std FROM photos, img_stats_of(img) WHERE name = 'tower';
  *
  * R1. All numbers of all channels come from one evaluation. Bytes are counted by value, in one small kernel: exact,
- *     read once, and compiled in a tenth of the time that a fold a number and channel takes.
+ *     read once, and compiled in less time than four folds.
  * R2. Sums of integers of up to 16 bits are exact, and so is the standard deviation made of them; the rest goes
  *     through f64 (f32 where the device has none), by deviations from the mean, as img_std does it.
  * R3. As everywhere NaN loses against numbers in min and max, and makes mean, sum and std NaN, which SQL has as NULL;
@@ -16,6 +16,7 @@
 #include "values.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { FACT_MIN, FACT_MAX, FACT_SUM, FACT_SQUARES, N_FACTS, MAX_CHANNELS = 64 };
@@ -30,35 +31,38 @@ static double channel_count(const imgpar_info *info)
     return (double)(info->size_bytes / imgpar_dtype_size(info->dtype)) / (double)info->channels;
 }
 
-/* The text of a fact: takes channel k by c == k, and of the others a value that does not count. New; NULL without
- * memory. */
-static char *fact_text(const ip_sql_inputs *in, const imgpar_info *info, int fact, int64_t channel)
+/* The axes of a fact's folds: all but that of channels. */
+static const char *axes_text(const imgpar_info *info, char text[64])
 {
-    const imgpar_device *device = imgpar_context_device(in->context);
-    bool is_exact = has_exact_sums(info->dtype), is_float = ip_sql_dtype_is_float(info->dtype);
-    const char *wide = is_exact ? "i64" : device && !device->has_f64 ? "f32" : "f64";
-    switch (fact) {
-    case FACT_MIN:
-        return sqlite3_mprintf("minval(select(c == %lld, $1, %s))", (long long)channel,
-                               is_float ? "nan" : "maxval($1)");
-    case FACT_MAX:
-        return sqlite3_mprintf("maxval(select(c == %lld, $1, %s))", (long long)channel,
-                               is_float ? "nan" : "minval($1)");
-    case FACT_SUM: return sqlite3_mprintf("sum(select(c == %lld, cast($1, %s), 0))", (long long)channel, wide);
-    default: break;
-    }
-    if (is_exact)
-        return sqlite3_mprintf("a = select(c == %lld, cast($1, %s), 0)\nsum(a * a)", (long long)channel, wide);
-    return sqlite3_mprintf("a = cast($1, %s)\n"
-                           "m = sum(select(c == %lld, a, 0)) / %!.17g\n"
-                           "d = select(c == %lld, a - m, 0)\nsum(d * d)",
-                           wide, (long long)channel, channel_count(info), (long long)channel);
+    int length = snprintf(text, 64, ", axis=[");
+    for (int k = 0; k + 1 < info->rank; k++)
+        length += snprintf(text + length, 64 - (size_t)length, "%d ", k);
+    snprintf(text + length, 64 - (size_t)length, "], keepdims=true");
+    return info->channels > 1 ? text : "";
 }
 
-static imgpar_array *fact_of(ip_sql_call *call, const ip_sql_inputs *in, const imgpar_info *info, int fact,
-                             int64_t channel)
+/* The text of a fact of all channels. New; NULL without memory. */
+static char *fact_text(const ip_sql_inputs *in, const imgpar_info *info, int fact)
 {
-    char *text = fact_text(in, info, fact, channel);
+    char axes_of[64];
+    const char *axes = axes_text(info, axes_of);
+    const imgpar_device *device = imgpar_context_device(in->context);
+    const bool is_exact = has_exact_sums(info->dtype);
+    const char *wide = is_exact ? "i64" : device && !device->has_f64 ? "f32" : "f64";
+    switch (fact) {
+    case FACT_MIN: return sqlite3_mprintf("minval($1%s)", axes);
+    case FACT_MAX: return sqlite3_mprintf("maxval($1%s)", axes);
+    case FACT_SUM: return sqlite3_mprintf("sum(cast($1, %s)%s)", wide, axes);
+    default: break;
+    }
+    if (is_exact) return sqlite3_mprintf("a = cast($1, %s)\nsum(a * a%s)", wide, axes);
+    return sqlite3_mprintf("a = cast($1, %s)\nd = a - sum(a%s) / %!.17g\nsum(d * d%s)", wide, axes, channel_count(info),
+                           axes);
+}
+
+static imgpar_array *fact_of(ip_sql_call *call, const ip_sql_inputs *in, const imgpar_info *info, int fact)
+{
+    char *text = fact_text(in, info, fact);
     if (!text) ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
     imgpar_array *a = imgpar_apply_safe(in->context, text ? text : "", in->arrays, 1);
     sqlite3_free(text);
@@ -95,21 +99,22 @@ static void add_row(ip_sql_rows *rows, const imgpar_info *info, int64_t channel,
 
 static int read_facts(ip_sql_call *call, imgpar_array *const *arrays, const imgpar_info *info, ip_sql_rows *rows)
 {
-    int n = (int)info->channels * N_FACTS;
-    if (ip_sql_evaluate(call, arrays, n)) /* R1 */
+    double facts[MAX_CHANNELS][N_FACTS];
+    if (ip_sql_evaluate(call, arrays, N_FACTS)) /* R1 */
         return call->code;
-    for (int64_t c = 0; c < info->channels; c++) {
-        double facts[N_FACTS];
-        for (int k = 0; k < N_FACTS; k++) {
-            imgpar_array *a = arrays[c * N_FACTS + k];
-            imgpar_info one = { .struct_size = sizeof one };
-            uint64_t element[2] = { 0 };
-            imgpar_array_info(a, &one);
-            if (ip_sql_compute(call, a, element, one.size_bytes)) return call->code;
-            facts[k] = ip_sql_element(one.dtype, element);
-        }
-        add_row(rows, info, c, facts);
+    for (int k = 0; k < N_FACTS; k++) {
+        imgpar_info of = { .struct_size = sizeof of };
+        uint64_t elements[MAX_CHANNELS * 2] = { 0 };
+        imgpar_array_info(arrays[k], &of);
+        const size_t size = imgpar_dtype_size(of.dtype);
+        if (of.size_bytes != (uint64_t)info->channels * size)
+            return ip_sql_call_fail(call, SQLITE_INTERNAL, "facts of another shape");
+        if (ip_sql_compute(call, arrays[k], elements, of.size_bytes)) return call->code;
+        for (int64_t c = 0; c < info->channels; c++)
+            facts[c][k] = ip_sql_element(of.dtype, (const unsigned char *)elements + (size_t)c * size);
     }
+    for (int64_t c = 0; c < info->channels; c++)
+        add_row(rows, info, c, facts[c]);
     return SQLITE_OK;
 }
 
@@ -165,17 +170,16 @@ static void count_bytes(ip_sql_call *call, const ip_sql_inputs *in, const imgpar
     imgpar_array_release(a);
 }
 
-/* ---- all else: a fold a number and channel ------------------------------------------------------------------ */
+/* ---- all else: a fold a number, of all channels --------------------------------------------------------------- */
 
 static void fold_all(ip_sql_call *call, const ip_sql_inputs *in, const imgpar_info *info, ip_sql_rows *rows)
 {
-    imgpar_array *arrays[MAX_CHANNELS * N_FACTS];
+    imgpar_array *arrays[N_FACTS];
     int n = 0;
-    for (int64_t c = 0; c < info->channels; c++)
-        for (int k = 0; k < N_FACTS && !call->code; k++) {
-            arrays[n] = fact_of(call, in, info, k, c);
-            if (imgpar_array_status(arrays[n++])) ip_sql_call_fail_array(call, arrays[n - 1]);
-        }
+    for (int k = 0; k < N_FACTS && !call->code; k++) {
+        arrays[n] = fact_of(call, in, info, k);
+        if (imgpar_array_status(arrays[n++])) ip_sql_call_fail_array(call, arrays[n - 1]);
+    }
     if (!call->code) read_facts(call, arrays, info, rows);
     while (n)
         imgpar_array_release(arrays[--n]);

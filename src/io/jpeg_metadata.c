@@ -236,12 +236,13 @@ static imgpar_status output_xmp(ip_jpeg_output *output, ip_error *err)
     return pointer->failed ? ip_fail_memory(err, "encoding jpeg") : IMGPAR_OK;
 }
 
-imgpar_status ip_jpeg_output_make(const ip_picture *picture, bool is_all, ip_jpeg_output *output, ip_error *err)
+imgpar_status ip_jpeg_output_make(const ip_picture *picture, bool is_gray, bool is_all, ip_jpeg_output *output,
+                                  ip_error *err)
 {
     const ip_metadata *m = picture->source->metadata;
     *output = (ip_jpeg_output){ .resources = IP_STR_INIT, .xmp_pointer = IP_STR_INIT, .metadata = m, .is_all = is_all };
     if (!m) return IMGPAR_OK;
-    imgpar_status st = ip_colour_profile(&m->colour, picture->channels <= 2, &output->icc, &output->is_icc_made, err);
+    imgpar_status st = ip_colour_profile(&m->colour, is_gray, &output->icc, &output->is_icc_made, err);
     if (st) return st;
     if (output->icc.n > (size_t)MAX_PART * IP_JPEG_MAX_PARTS)
         return ip_fail(err, IMGPAR_E_UNSUPPORTED, "jpeg: the colour profile has %zu bytes, and a JPEG holds %zu",

@@ -47,7 +47,8 @@ typedef struct ip_jpeg_output {
     const ip_metadata *metadata;
     bool is_all;
 } ip_jpeg_output;
-imgpar_status ip_jpeg_output_make(const ip_picture *picture, bool is_all, ip_jpeg_output *output, ip_error *err);
+imgpar_status ip_jpeg_output_make(const ip_picture *picture, bool is_gray, bool is_all, ip_jpeg_output *output,
+                                  ip_error *err);
 void ip_jpeg_output_free(ip_jpeg_output *output);
 /* Before jpeg_start_compress(), and right after it. */
 void ip_jpeg_set_resolution(j_compress_ptr c, const ip_jpeg_output *output);

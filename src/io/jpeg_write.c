@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Pixels to JPEG, with libjpeg. Alpha is composed onto a background of one colour. See png.c, Note [Long jumps]. */
+/*
+ * Pixels to JPEG, with libjpeg. Alpha is composed onto a background of one colour; gray onto one that is not gray
+ * becomes RGB. See png.c, Note [Long jumps].
+ */
 #include "io/jpeg_metadata.h"
 
 #include "base/alloc.h"
@@ -18,7 +21,9 @@ typedef struct writer {
     const ip_poll *poll;
     ip_sink *out;
     ip_error *err;
-    unsigned char *row; /* a row of the picture, then a chunk of output */
+    unsigned background; /* 0xRRGGBB */
+    bool is_gray;        /* what is written */
+    unsigned char *row;  /* a row of the picture and as it is written, then a chunk of output */
     unsigned char *chunk;
 } writer;
 
@@ -57,7 +62,7 @@ static void set_parameters(writer *w)
 {
     j_compress_ptr c = &w->c;
     const int *set = w->settings->value;
-    const bool is_gray = w->picture.channels <= 2;
+    const bool is_gray = w->is_gray;
     c->image_width = (JDIMENSION)w->picture.width;
     c->image_height = (JDIMENSION)w->picture.height;
     c->input_components = is_gray ? 1 : 3;
@@ -72,17 +77,19 @@ static void set_parameters(writer *w)
     if (set[IP_SET_PROGRESSIVE]) jpeg_simple_progression(c);
 }
 
-/* n pixels of channels samples, the last of them alpha, in place. */
-static void compose(unsigned char *row, size_t n, size_t channels, unsigned background)
+static bool is_gray_colour(unsigned colour) { return colour == (colour & 255) * 0x010101; }
+
+/* n pixels of channels samples, the last of them alpha; to has one sample a pixel, or three. */
+static void compose(const unsigned char *src, size_t n, size_t channels, unsigned background, bool is_gray,
+                    unsigned char *to)
 {
-    const size_t colours = channels - 1;
-    const unsigned r = background >> 16, g = background >> 8 & 255, b = background & 255;
-    const unsigned below[3] = { colours == 1 ? (299 * r + 587 * g + 114 * b + 500) / 1000 : r, g, b };
-    unsigned char *dst = row;
-    for (const unsigned char *src = row; n-- > 0; src += channels) {
-        const unsigned alpha = src[colours];
-        for (size_t ch = 0; ch < colours; ch++)
-            *dst++ = (unsigned char)((src[ch] * alpha + below[ch] * (255 - alpha) + 127) / 255);
+    const unsigned below[3] = { background >> 16, background >> 8 & 255, background & 255 };
+    for (; n-- > 0; src += channels) {
+        const unsigned alpha = src[channels - 1];
+        for (size_t ch = 0; ch < (is_gray ? 1 : 3); ch++) {
+            const unsigned above = src[channels == 2 ? 0 : ch];
+            *to++ = (unsigned char)((above * alpha + below[ch] * (255 - alpha) + 127) / 255);
+        }
     }
 }
 
@@ -103,11 +110,14 @@ static void write_all(writer *w)
     jpeg_start_compress(c, TRUE);
     ip_jpeg_write_metadata(c, &w->beside);
     for (size_t y = 0; y < p->height; y++) {
-        JSAMPROW row = w->row;
+        JSAMPROW row = w->row, written = row;
         if (ip_picture_poll(p, w->poll, y, w->err)) longjmp(w->guard.jump, 1);
         if (!ip_picture_row(p, y, row) && ip_picture_fail(p, w->err)) longjmp(w->guard.jump, 1);
-        if (p->channels % 2 == 0) compose(row, p->width, p->channels, (unsigned)w->settings->value[IP_SET_BACKGROUND]);
-        jpeg_write_scanlines(c, &row, 1);
+        if (p->channels % 2 == 0) {
+            written = row + ip_picture_row_bytes(p);
+            compose(row, p->width, p->channels, w->background, w->is_gray, written);
+        }
+        jpeg_write_scanlines(c, &written, 1);
         ip_picture_done(p, y + 1);
         if (ip_sink_settle(w->out, w->err)) longjmp(w->guard.jump, 1);
     }
@@ -129,13 +139,16 @@ imgpar_status ip_jpeg_write(const ip_pixels *pixels, const ip_settings *settings
     ip_jpeg_guard_errors(&w.guard, (j_common_ptr)&w.c);
     if (ip_picture_of(pixels, IP_FORMAT_JPEG, 8, &w.picture, &local)) goto out;
     ip_picture_set_range(&w.picture, settings);
-    if (ip_jpeg_output_make(&w.picture, settings->value[IP_SET_METADATA] != 0, &w.beside, &local)) goto out;
-    w.row = ip_alloc(ip_picture_row_bytes(&w.picture) + CHUNK_BYTES);
+    w.background = (unsigned)settings->value[IP_SET_BACKGROUND];
+    w.is_gray = w.picture.channels == 1 || (w.picture.channels == 2 && is_gray_colour(w.background));
+    if (ip_jpeg_output_make(&w.picture, w.is_gray, settings->value[IP_SET_METADATA] != 0, &w.beside, &local)) goto out;
+    const size_t row_bytes = ip_picture_row_bytes(&w.picture) + w.picture.width * 3;
+    w.row = ip_alloc(row_bytes + CHUNK_BYTES);
     if (!w.row) {
         ip_fail_memory(&local, "encoding jpeg");
         goto out;
     }
-    w.chunk = w.row + ip_picture_row_bytes(&w.picture);
+    w.chunk = w.row + row_bytes;
     guarded(&w, write_all);
 out:
     jpeg_destroy_compress(&w.c);
