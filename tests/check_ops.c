@@ -469,7 +469,7 @@ static const struct {
     { "pad($1, [1 1], cval=\"mauvre\")", "[4, 6, 3] u8", "pad: cval=\"mauvre\" is neither a number nor a colour" },
     { "pad($1, [1 1], cval=\"red\")", "[4, 6, 3] u8",
       "pad: cval is one number for all channels: of colours only grays" },
-    { "pad($1, [1 1], cval=\"red\")", "[4, 6] u8", "pad: cval is a colour, and a is gray, which takes grays" },
+    { "pad($1, [1 1], cval=\"red\")", "[4, 6] u8", "pad: cval is one number for all channels: of colours only grays" },
     { "pad($1, [1 1], cval=\"gray\")", "[4, 6] u8", "[6, 8] u8" },
     { "frame($1, 1, \"orange\")", "[4, 6] u8",
       "frame: color is a colour, and a is gray, which takes grays; duotone(a, \"black\", \"white\") is the same in "

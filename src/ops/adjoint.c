@@ -116,12 +116,20 @@ static bool depends(const ip_adjoints *a, const ip_stage *s)
 
 /* ---- expressions -------------------------------------------------------------------------------------- */
 
+/* A stage that an expression reads; in the arena. */
+typedef struct source_list {
+    const ip_stage *stage;
+    struct source_list *next;
+} source_list;
+
 /* The reverse pass of one expression of a stage, over a domain. */
 typedef struct reversal {
     ip_adjoints *a;
     const ip_stage *stage;
     const int64_t *domain;
     int n_emitted;
+    bool only_sources; /* no readings: what changes it smoothly is asked for alone, in sources */
+    source_list *sources;
     bool wants_acc;
     bool wants_floats;                   /* of several states those that are floats */
     ip_expr *of_acc[2 * IP_SCAN_STATES]; /* what each ACC counts for; NULL: nothing */
@@ -141,6 +149,13 @@ static void emit(ip_expr *leaf, ip_expr *cotangent, const ip_frame *frame, void 
     if (leaf->op == IP_X_ACC) {
         ip_expr **of = &r->of_acc[leaf->axis];
         *of = *of ? ip_x_binary(ir, IP_X_ADD, *of, cotangent) : cotangent;
+        return;
+    }
+    if (r->only_sources) {
+        source_list *source = ip_ir_alloc(ir, 1, sizeof *source);
+        if (!source) return;
+        *source = (source_list){ leaf->source, r->sources };
+        r->sources = source;
         return;
     }
     ip_reading *reading = ip_ir_alloc(ir, 1, sizeof *reading);
@@ -171,52 +186,60 @@ static void reverse(reversal *r, ip_expr *root, ip_expr *seed)
     if (d.failure) ip_adjoint_fail(r->a, r->stage, d.failure);
 }
 
-/* The same without a word to what x reads; silent is a copy, whose readings are those of x alone. */
-static void reverse_silently(ip_adjoints *silent, reversal *r, ip_expr *x, ip_expr *seed)
-{
-    silent->readings = ip_ir_alloc(silent->l->ir, (size_t)silent->n_stages, sizeof(ip_reading *));
-    r->a = silent;
-    if (silent->readings && !ip_adjoint_failed(silent)) reverse(r, x, seed);
-}
-
 /* ---- what changes smoothly ------------------------------------------------------------------------------ */
 
 /* What changes with the variables, but only by what it compares or rounds, does not. */
-typedef struct smoothness {
-    const ip_adjoints *a;
-    signed char *known; /* by id: 0 not known, 1 smooth, -1 not */
-} smoothness;
+static bool is_smooth(ip_adjoints *a, const ip_stage *s);
 
-static bool is_smooth(smoothness *m, const ip_stage *s);
-
-static bool expr_is_smooth(smoothness *m, const ip_stage *s, ip_expr *x)
+static bool expr_is_smooth(ip_adjoints *a, const ip_stage *s, ip_expr *x)
 {
-    ip_adjoints silent = *m->a;
-    reversal r = { .stage = s, .domain = s->dims };
-    reverse_silently(&silent, &r, x, ip_x_float(m->a->l->ir, ip_x_smooth_dtype(x->dtype), 1));
-    for (int k = 0; silent.readings && k < m->a->n_stages; k++)
-        if (silent.readings[k] && is_smooth(m, m->a->l->ir->stages[k])) return true;
+    reversal r = { .a = a, .stage = s, .domain = s->dims, .only_sources = true };
+    reverse(&r, x, ip_x_float(a->l->ir, ip_x_smooth_dtype(x->dtype), 1));
+    for (const source_list *of = r.sources; of; of = of->next)
+        if (is_smooth(a, of->stage)) return true;
     return false;
 }
 
-/* Of maps, and of recurrences of one state; others may be. */
-static bool is_smooth(smoothness *m, const ip_stage *s)
+typedef struct smoothness {
+    ip_adjoints *a;
+    bool is_smooth;
+} smoothness;
+
+static void look_at_source(ip_expr *load, void *user)
 {
-    if (m->known[s->id]) return m->known[s->id] > 0;
-    m->known[s->id] = 1;
-    for (int k = 0; k < m->a->n_variables; k++)
-        if (m->a->variables[k] == s) return true;
-    const bool is_scan = s->kind == IP_STAGE_SCAN && ip_stage_states(s) == 1;
-    if (s->kind != IP_STAGE_MAP && !is_scan) return true;
-    const bool smooth = expr_is_smooth(m, s, s->body) || (is_scan && expr_is_smooth(m, s, ip_stage_state(s, 0).init));
-    m->known[s->id] = smooth ? 1 : -1;
-    return smooth;
+    smoothness *m = user;
+    const int id = load->source->id;
+    if (id < m->a->n_stages && m->a->depends[id]) m->is_smooth |= is_smooth(m->a, load->source);
 }
 
-static bool changes_smoothly(const ip_adjoints *a, const ip_stage *s)
+/* Whether anything that it reads is. */
+static bool reads_smooth(ip_adjoints *a, const ip_stage *s)
 {
-    smoothness m = { a, ip_ir_alloc(a->l->ir, (size_t)a->n_stages, sizeof *m.known) };
-    return m.known && is_smooth(&m, s);
+    smoothness m = { a, false };
+    for (int k = 0; s->opaque && k < s->opaque->n_inputs; k++)
+        m.is_smooth |= a->depends[s->opaque->inputs[k]->id] && is_smooth(a, s->opaque->inputs[k]);
+    if (s->kind >= IP_STAGE_MAP) ip_stage_each_load(a->l->ir, s, look_at_source, &m);
+    return m.is_smooth;
+}
+
+/* Of maps, and of recurrences of one state; others may be where something that they read is. */
+static bool find_smooth(ip_adjoints *a, const ip_stage *s)
+{
+    for (int k = 0; k < a->n_variables; k++)
+        if (a->variables[k] == s) return true;
+    const bool is_scan = s->kind == IP_STAGE_SCAN && ip_stage_states(s) == 1;
+    if (s->kind != IP_STAGE_MAP && !is_scan) return reads_smooth(a, s);
+    return expr_is_smooth(a, s, s->body) || (is_scan && expr_is_smooth(a, s, ip_stage_state(s, 0).init));
+}
+
+static bool is_smooth(ip_adjoints *a, const ip_stage *s)
+{
+    enum { UNKNOWN, STEPS, SMOOTH };
+    if (a->smooth[s->id] == UNKNOWN) {
+        a->smooth[s->id] = STEPS; /* of a recurrence, what it reads of itself tells nothing */
+        a->smooth[s->id] = find_smooth(a, s) ? SMOOTH : STEPS;
+    }
+    return a->smooth[s->id] == SMOOTH;
 }
 
 static ip_expr *put_acc(ip_ir *ir, ip_expr *x, void *user)
@@ -438,9 +461,13 @@ static void make_seeds(backwards *b, reversal *r, ip_stage *own, imgpar_dtype f,
 static void add_factors(backwards *b, const reversal *r, int j, imgpar_dtype f, ip_expr **bodies)
 {
     ip_ir *ir = b->a->l->ir;
-    ip_adjoints silent = *b->a; /* only the states are asked for now */
-    reversal q = { .stage = b->s, .domain = b->s->dims, .wants_acc = true, .wants_floats = r->wants_floats };
-    reverse_silently(&silent, &q, ip_stage_state(b->s, j).body, ip_x_float(ir, f, 1));
+    reversal q = { .a = b->a,
+                   .stage = b->s,
+                   .domain = b->s->dims,
+                   .only_sources = true, /* the states are asked for, no loads */
+                   .wants_acc = true,
+                   .wants_floats = r->wants_floats };
+    reverse(&q, ip_stage_state(b->s, j).body, ip_x_float(ir, f, 1));
     for (int k = 0; k < b->n; k++) {
         ip_stage *by = stage_with_states(b, q.of_acc[k], true);
         if (!by || ip_adjoint_failed(b->a)) continue;
@@ -473,7 +500,7 @@ static void reverse_scan(ip_adjoints *a, ip_stage *s, ip_stage *own, reversal *r
     ip_state states[IP_SCAN_STATES];
     imgpar_dtype f = IMGPAR_F32;
     if (b.n == 1 && !ip_dtype(s->acc_dtype)->is_float && (s->body->op != IP_X_ADD || !s->combine)) {
-        if (!changes_smoothly(a, s)) return;
+        if (!is_smooth(a, s)) return;
         ip_adjoint_fail(a, s, "a recurrence of whole numbers");
         return;
     }
@@ -543,12 +570,13 @@ static ip_adjoints *begin(ip_lower *l, ip_stage *loss)
     a->loss = loss;
     a->n_stages = (int)n;
     a->depends = ip_ir_alloc(l->ir, n, sizeof *a->depends);
+    a->smooth = ip_ir_alloc(l->ir, n, sizeof *a->smooth);
     a->readings = ip_ir_alloc(l->ir, n, sizeof *a->readings);
     a->parts = ip_ir_alloc(l->ir, n, sizeof(ip_stage *));
     a->adjoints = ip_ir_alloc(l->ir, n, sizeof(ip_stage *));
     a->n_variables = l->node->n_inputs - 1;
     a->variables = ip_ir_alloc(l->ir, (size_t)a->n_variables, sizeof(ip_stage *));
-    if (!a->depends || !a->readings || !a->parts || !a->adjoints || !a->variables) return NULL;
+    if (!a->depends || !a->smooth || !a->readings || !a->parts || !a->adjoints || !a->variables) return NULL;
     for (int k = 0; k < a->n_variables; k++)
         a->variables[k] = l->in[1 + k];
     return a;

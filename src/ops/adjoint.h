@@ -37,6 +37,7 @@ typedef struct ip_adjoints {
     ip_stage *loss;
     int n_stages;           /* when it was begun: the stages that may be differentiated */
     unsigned char *depends; /* by id, on what is asked for, in any way; in the arena */
+    unsigned char *smooth;  /* by id, whether by more than steps, where that was asked (adjoint.c) */
     ip_reading **readings;  /* by id, of what was emitted so far */
     ip_stage **parts;       /* by id, a sum of adjoints that are whole already; NULL: none */
     ip_stage **adjoints;    /* by id, once it is made; NULL: the loss does not depend on it */

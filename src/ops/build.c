@@ -120,8 +120,7 @@ static imgpar_status set_colour(imgpar_array *node, int k, const unsigned char r
     const int colours = n <= 2 ? 1 : 3, count = is_source ? (int)n : colours;
     double levels[4];
     const bool is_list = strcmp(node->op->info.params[k]->name, "cval") != 0;
-    imgpar_status st = check_hue(node, k, n, rgb, err);
-    if (!st && !is_list) st = check_one_level(node, k, rgb, err);
+    imgpar_status st = is_list ? check_hue(node, k, n, rgb, err) : check_one_level(node, k, rgb, err);
     if (st) return st;
     for (int c = 0; c < count; c++) {
         const double level = c >= colours ? 255 : rgb[c];

@@ -320,7 +320,7 @@ static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, cons
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s=\"%.60s\" is not %s %s", label, p->name,
                        arg->text ? arg->text : "", article, p->type);
     char several[64];
-    const char *hint = arg->kind == IP_ARG_MATRIX && !is_list ? ip_hint_several(op, several, sizeof several) : NULL;
+    const char *hint = arg->kind == IP_ARG_MATRIX && !is_list ? ip_hint_several(op, p, several, sizeof several) : NULL;
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s%s%s%s", label, p->name, article, p->type,
                    arg->kind == IP_ARG_MATRIX && !is_list ? ", not a list of numbers" : "", hint ? "; " : "",
                    hint ? hint : "");

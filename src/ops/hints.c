@@ -216,10 +216,14 @@ const char *ip_hint_array(const ip_op *op, char *buf, size_t size)
     return buf;
 }
 
-const char *ip_hint_several(const ip_op *op, char *buf, size_t size)
+const char *ip_hint_several(const ip_op *op, const imgpar_op_param *p, char *buf, size_t size)
 {
     snprintf(buf, size, "%.40ss", op->info.name);
-    if (!ip_op_find(buf)) return NULL;
+    const ip_op *plural = ip_op_find(buf);
+    bool takes_it = false;
+    for (int k = 0; plural && k < plural->info.n_inputs; k++)
+        takes_it |= strcmp(plural->info.input_names[k], p->name) == 0;
+    if (!takes_it) return NULL;
     snprintf(buf, size, "%.40ss() takes several", op->info.name);
     return buf;
 }
