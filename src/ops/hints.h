@@ -17,7 +17,7 @@ const char *ip_hint_word(const ip_op *op, const imgpar_op_param *p, const char *
 const char *ip_hint_missing(const ip_op *op, const char *name);
 /* What takes an array where the row takes a list: of the row NAME that is NAME_by(), where there is one. */
 const char *ip_hint_array(const ip_op *op, char *buf, size_t size);
-/* What takes a list where the row takes a number p: of the row NAME that is NAMEs(), where that one has such an input. */
+/* What takes a list where the row takes a number p: of the row NAME that is NAMEs(), where that has such an input. */
 const char *ip_hint_several(const ip_op *op, const imgpar_op_param *p, char *buf, size_t size);
 
 #endif
