@@ -446,7 +446,8 @@ IMGPAR_API imgpar_array *imgpar_array_error(imgpar_context *ctx, imgpar_status s
  * Evaluates a and writes it to path: to a temporary file beside it, renamed when
  * complete. The first error of the whole graph comes back here; the message is
  * in imgpar_array_message(a). options->format and ->settings: png: bits=8|16,
- * level=0..9; jpeg: quality=1..100, subsample=420|422|444, background=0..255 or a colour under alpha; pnm: bits.
+ * level=0..9; jpeg: quality=1..100, subsample=420|422|444, background=0..255 or a colour under alpha (under gray a
+ * colour makes it RGB, without a profile for gray); pnm: bits.
  * All three: range=R, the number that becomes white; without it that is the array's white (imgpar_info), one above
  * 255 in 16 bits where the format has them. Of data without white u8, u16 and bool keep their look, and other numbers
  * are rounded as they are. .pgm is for gray and .ppm for RGB, as their readers expect; both and alpha are saved as
@@ -499,10 +500,11 @@ IMGPAR_API int imgpar_file_is_whole(const char *path);
  *
  * Numbers: integers, and rationals as real numbers (ExposureTime 0.004). GPSLatitude, GPSLongitude and their like are
  * in degrees, north and east above 0 (left out where a file does not tell which); GPSAltitude is in metres, below the
- * sea below 0. Texts: without blanks and control characters around them, in UTF-8; dates as "2024-05-06 07:08:09",
- * GPSDateStamp as "2024-05-06", GPSTimeStamp as "07:08:09". What is not known (a rational divided by 0, an empty text,
- * a date of zeros) is left out, and so are makers' notes, pointers, thumbnails and other bytes or numbers, if they are
- * more than 64.
+ * sea below 0. Texts: up to the first zero, without blanks and control characters around them, in UTF-8; Copyright's
+ * two with "; " between them. Dates as "2024-05-06 07:08:09", or "2024-05-06" where the time is not known, as
+ * GPSDateStamp is, GPSTimeStamp as "07:08:09" or, to the nearest millisecond, "07:08:09.500". What is not known (a
+ * rational divided by 0, an empty text, a date or time that none is) is left out, and so are makers' notes, pointers,
+ * thumbnails and other bytes or numbers, if they are more than 64.
  */
 typedef struct imgpar_exif_value {
     const char *name;      /* the standard's: "DateTimeOriginal"; of a tag without one its number, "0xc4a5" */
@@ -537,9 +539,12 @@ IMGPAR_API imgpar_status imgpar_array_exif(const imgpar_array *a, imgpar_exif_va
 IMGPAR_API void imgpar_exif_release(imgpar_exif_value **list, size_t n);
 /* The value of a tag by its name, as imgpar_exif_name() knows it, or by its number, "0xc4a5"; NULL: there is none. */
 IMGPAR_API const imgpar_exif_value *imgpar_exif_find(imgpar_exif_value *const *list, size_t n, const char *name);
-/* The standard name of a tag, in any case of letters or under another name, "ISOSpeedRatings" for "ISO"; NULL: no tag
- * is called so. Constant. */
+/* The standard name of a tag, in any case of letters or under another name, "PhotographicSensitivity" for "ISO"; NULL:
+ * no tag is called so. Constant. */
 IMGPAR_API const char *imgpar_exif_name(const char *name);
+/* 1: imgpar_exif_find() may find a value by it: it is the name of a tag, also of one that is always left out, as
+ * "MakerNote", or a number of up to 16 bits. Else 0: it is misspelt. */
+IMGPAR_API int imgpar_exif_is_tag(const char *name);
 
 /* ---- operations -------------------------------------------------------------- */
 

@@ -7,7 +7,8 @@
  *
  * R1. The header is read only, as img_width() does it: nothing is decoded, no device opened; INNOCUOUS and
  *     DETERMINISTIC.
- * R2. A tag that an image lacks is NULL, a name that is none is an error: a misspelt one would be NULL for ever.
+ * R2. A tag that an image lacks is NULL, a name that is none is an error: a misspelt one would be NULL for ever. The
+ *     standard's names that are never told, as MakerNote, are NULL.
  * R3. A deferred image tells what the finished one will: Orientation 1, its own size.
  * R4. One number is an INTEGER or a REAL, several ones are a text with blanks between them.
  */
@@ -59,13 +60,6 @@ static void return_value(sqlite3_context *ctx, const imgpar_exif_value *v)
         sqlite3_result_double(ctx, v->numbers[0]);
 }
 
-static bool is_tag(const char *name)
-{
-    const bool is_number =
-        strncmp(name, "0x", 2) == 0 && name[2] && !name[2 + strspn(name + 2, "0123456789abcdefABCDEF")];
-    return is_number || imgpar_exif_name(name);
-}
-
 static void exif_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     if (ip_sql_any_null(argc, argv)) return;
@@ -74,7 +68,7 @@ static void exif_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     const char *name = (const char *)sqlite3_value_text(argv[1]);
     if (!name)
         ip_sql_call_fail(&call, SQLITE_NOMEM, NULL);
-    else if (!is_tag(name)) /* R2 */
+    else if (!imgpar_exif_is_tag(name)) /* R2 */
         ip_sql_call_fail(&call, SQLITE_ERROR,
                          "'%s' is no tag of EXIF, as 'DateTimeOriginal' or 'Model' are; SELECT tag FROM img_exif(img) "
                          "lists those of an image",

@@ -56,8 +56,7 @@ static const ip_sql_entry entries[] = {
       "nothing. 'Make', 'Model', 'LensModel', 'DateTimeOriginal' ('2024-05-06 07:08:09', as date() and strftime() read "
       "it), 'ExposureTime' in seconds, 'FNumber', 'ISO', 'FocalLength' in mm, 'Orientation' (1 to 8), 'GPSLatitude' "
       "and 'GPSLongitude' in degrees, north and east above 0, 'GPSAltitude' in metres, and any other one: rationals "
-      "are "
-      "real numbers, several numbers a text with blanks between them. From the header; of what was computed, "
+      "are real numbers, several numbers a text with blanks between them. From the header; of what was computed, "
       "Orientation is 1, since its pixels are upright",
       "img_exif(img, 'DateTimeOriginal') IS NULL" },
     { "function", "img_std", "img", "standard deviation of all elements", "round(img_std(img), 3)" },

@@ -170,7 +170,7 @@ static const struct {
     { "0xc4a5", "image", "1 2 3", 3, 1, true },
     { "ExposureTime", "photo", "0.004", 1, 0.004, false },
     { "FNumber", "photo", "2.8", 1, 2.8, false },
-    { "ISOSpeedRatings", "photo", "400", 1, 400, true },
+    { "PhotographicSensitivity", "photo", "400", 1, 400, true },
     { "ExifVersion", "photo", "0232", 0, 0, false },
     { "DateTimeOriginal", "photo", "2024-05-06 07:08:09", 0, 0, false },
     { "ComponentsConfiguration", "photo", "1 2 3 0", 4, 1, true },
@@ -223,7 +223,10 @@ START_TEST(tags_are_found_by_other_names_and_numbers)
     size_t n;
     ck_assert_int_eq(imgpar_exif_memory(png.bytes, png.n, &list, &n, NULL, 0), IMGPAR_OK);
     ck_assert_str_eq(imgpar_exif_find(list, n, "iso")->text, "400");
+    ck_assert_str_eq(imgpar_exif_find(list, n, "ISOSpeedRatings")->text, "400");
     ck_assert_str_eq(imgpar_exif_find(list, n, "0x829A")->text, "0.004");
+    ck_assert_str_eq(imgpar_exif_find(list, n, "0x0000829a")->text, "0.004");
+    ck_assert_ptr_null(imgpar_exif_find(list, n, "0x1829a"));           /* its low 16 bits are a tag's */
     ck_assert_ptr_null(imgpar_exif_find(list, n, "DateTimeDigitized")); /* of a clock that was never set */
     ck_assert_ptr_null(imgpar_exif_find(list, n, "SubjectDistance"));   /* 0/0 */
     ck_assert_ptr_null(imgpar_exif_find(list, n, "GPSDestLatitude"));   /* north or south? */
@@ -234,6 +237,163 @@ START_TEST(tags_are_found_by_other_names_and_numbers)
     imgpar_exif_release(list, n);
     imgpar_exif_release(NULL, 0);
     blob_free(&png);
+}
+END_TEST
+
+START_TEST(what_a_tag_may_be_called)
+{
+    static const char *const good[] = { "Make",         "mAKE",   "ISO",         "MakerNote",
+                                        "StripOffsets", "GPSDOP", "tileoffsets", "0x927c",
+                                        "0x1",          "0xffff", "0x0000ffff",  "SpatialFrequencyResponse" };
+    static const char *const bad[] = { "",      "DateTaken", "0x",     "0xzz",  "0x1g",           "0x 1",
+                                       "0x-1",  "0x10000",   "0x0x12", "33434", "0xffffffffffff", "0x1ffffffffffffffff",
+                                       " Make", "Make " };
+    for (size_t k = 0; k < N(good); k++)
+        ck_assert_msg(imgpar_exif_is_tag(good[k]) == 1, "%s", good[k]);
+    for (size_t k = 0; k < N(bad); k++) {
+        ck_assert_msg(imgpar_exif_is_tag(bad[k]) == 0, "%s", bad[k]);
+        ck_assert_msg(!imgpar_exif_name(bad[k]), "%s", bad[k]);
+    }
+    ck_assert_int_eq(imgpar_exif_is_tag(NULL), 0);
+    ck_assert_str_eq(imgpar_exif_name("makernote"), "MakerNote");
+}
+END_TEST
+
+/* ---- single values ----------------------------------------------------------------------------------- */
+
+/* The text of one tag's value, which stands in a block behind others; "" where it is not told. */
+static const char *text_of(const put_tag *t, bool is_big)
+{
+    static char text[200];
+    const put_tag two[] = { TEXT('i', 0x0131, "before"), *t };
+    const block exif = block_of(two, 2, is_big);
+    const ip_blob given = { (unsigned char *)exif.bytes, exif.n };
+    char number[16];
+    ip_error err = { 0 };
+    imgpar_exif_value **list;
+    size_t n;
+    ck_assert_int_eq(ip_exif_values(&given, 1, &list, &n, &err), IMGPAR_OK);
+    ck_assert_str_eq(imgpar_exif_find(list, n, "Software")->text, "before");
+    snprintf(number, sizeof number, "0x%x", t->tag);
+    const imgpar_exif_value *v = imgpar_exif_find(list, n, number);
+    snprintf(text, sizeof text, "%s", v ? v->text : "");
+    imgpar_exif_release(list, n);
+    return text;
+}
+
+START_TEST(times_of_gps_are_rounded)
+{
+    static const struct {
+        uint32_t v[6];
+        const char *text;
+    } rows[] = {
+        { { 7, 1, 8, 1, 9, 1 }, "07:08:09" },
+        { { 7, 1, 8, 1, 589, 10 }, "07:08:58.900" },
+        { { 7, 1, 8, 1, 12345, 1000 }, "07:08:12.345" },
+        { { 7, 1, 8, 1, 90004, 10000 }, "07:08:09" },
+        { { 7, 1, 8, 1, 599994, 10000 }, "07:08:59.999" },
+        { { 7, 1, 8, 1, 599996, 10000 }, "07:09:00" },
+        { { 7, 1, 59, 1, 599996, 10000 }, "08:00:00" },
+        { { 23, 1, 59, 1, 599996, 10000 }, "23:59:59.999" }, /* not the next day's */
+        { { 23, 1, 59, 1, 60, 1 }, "23:59:59.999" },         /* a leap second */
+        { { 7, 1, 17, 2, 0, 1 }, "07:08:30" },
+        { { 24, 1, 0, 1, 0, 1 }, "" },
+        { { 7, 1, 60, 1, 0, 1 }, "" },
+        { { 7, 1, 8, 1, 61, 1 }, "" },
+        { { 47, 2, 59, 1, 0, 1 }, "" },
+        { { 7, 1, 8, 1, 0, 0 }, "" },
+    };
+    for (size_t k = 0; k < N(rows); k++) {
+        const put_tag t = { 'g', 7, 5, 3, rows[k].v };
+        ck_assert_str_eq(text_of(&t, k % 2), rows[k].text);
+    }
+}
+END_TEST
+
+START_TEST(dates_are_those_that_sqlite_reads)
+{
+    static const struct {
+        const char *here, *text;
+    } rows[] = {
+        { "2024:05:06 07:08:09", "2024-05-06 07:08:09" },
+        { "2024-05-06T07:08:09", "2024-05-06T07:08:09" },
+        { "2024:05:06 07:08", "2024-05-06 07:08" },
+        { "2024:05:06 07:08:09.25", "2024-05-06 07:08:09.25" },
+        { "2024:05:06 07:08:09Z", "2024-05-06 07:08:09Z" },
+        { "2024:05:06 07:08:09-03:30", "2024-05-06 07:08:09-03:30" },
+        { "2024:05:06 07:08:09 +02:00", "2024-05-06 07:08:09 +02:00" },
+        { "2024:05:06", "2024-05-06" },
+        { "2024:05:06   :  :  ", "2024-05-06" }, /* the time is not known */
+        { "2024:05:06         ", "2024-05-06" },
+        { "2024:02:29 00:00:00", "2024-02-29 00:00:00" },
+        { "2000:02:29 23:59:59", "2000-02-29 23:59:59" },
+        { "2023:02:29 00:00:00", "" },
+        { "1900:02:29 00:00:00", "" },
+        { "2024:04:31 00:00:00", "" },
+        { "2024:12:32 00:00:00", "" },
+        { "2024:00:00 00:00:00", "" },
+        { "2024:01:00 00:00:00", "" },
+        { "2024:13:01 00:00:00", "" },
+        { "2024:13:45 99:99:99", "" },
+        { "0000:01:01 00:00:00", "" },
+        { "2024:05:06 24:00:00", "" },
+        { "2024:05:06 07:60:00", "" },
+        { "2024:05:06 07:08:60", "" }, /* SQLite knows no leap seconds */
+        { "2024:05:06 7:08:09", "" },
+        { "2024:05:06 07:08:0", "" },
+        { "2024:05:06 07:08.5", "" },
+        { "2024:05:06 07", "" },
+        { "2024:05:06 07:08:09 PM", "" },
+        { "2024:05:06 07:08:09+15:00", "" },
+        { "2024:05:06 07:08:09+02", "" },
+        { "2024:05:0607:08:09", "" },
+        { "2024:05", "" },
+        { "2024:5:6 07:08:09", "" },
+        { "    :  :     :  :  ", "" },
+        { "2024:  :     :  :  ", "" },
+        { "+024:05:06 07:08:09", "" },
+        { "no date", "" },
+    };
+    for (size_t k = 0; k < N(rows); k++) {
+        const put_tag t = { 'p', 0x9003, 2, (unsigned)strlen(rows[k].here) + 1, rows[k].here };
+        ck_assert_str_eq(text_of(&t, k % 2), rows[k].text);
+    }
+}
+END_TEST
+
+START_TEST(texts_end_at_their_zero)
+{
+    static const struct {
+        put_tag tag;
+        const char *text;
+    } rows[] = {
+        { TEXT('i', 0x010f, "Canon\0\x81\x9fgarbage"), "Canon" },
+        { TEXT('i', 0x010f, "J\xc3\xbcrg\0\xff"), "J\xc3\xbcrg" },
+        { TEXT('i', 0x010f, "\0Canon"), "" },
+        { TEXT('i', 0x8298, "Ann\0Ed"), "Ann; Ed" },
+        { TEXT('i', 0x8298, " \0Ed\0\0"), "Ed" },
+        { TEXT('i', 0x8298, "Ann\0 \0"), "Ann" },
+        { TEXT('i', 0x8298, "J\xc3\xbcrg\0J\xfcrg"), "J\xc3\xbcrg; J\xc3\xbcrg" }, /* UTF-8, and Latin-1 */
+        { TEXT('i', 0x8298, "\0 \0"), "" },
+        { BYTES('i', 0x9c9b, 1, "T\0\0\0x\0\0\0"), "T" },
+        { BYTES('p', 0x9286, 7, "ASCII\0\0\0a\0\xffgarbage"), "a" },
+        { TEXT('p', 0x9003, "2024:05:06 07:08:09\0x"), "2024-05-06 07:08:09" },
+    };
+    for (size_t k = 0; k < N(rows); k++)
+        ck_assert_str_eq(text_of(&rows[k].tag, k % 2), rows[k].text);
+}
+END_TEST
+
+START_TEST(some_tags_are_never_told)
+{
+    const put_tag untold[] = {
+        NUMBERS('i', 0x0111, 4, 1, 8),       NUMBERS('i', 0x0117, 4, 1, 8), BYTES('p', 0x927c, 7, "Short notes"),
+        BYTES('p', 0x927c, 7, "\1\2\3\4\5"), TEXT('i', 0x927c, "notes"),
+    };
+    for (size_t k = 0; k < N(untold); k++)
+        ck_assert_str_eq(text_of(&untold[k], k % 2), "");
+    const put_tag response = BYTES('p', 0xa20c, 7, "\0\1\0\1ab");
+    ck_assert_str_eq(text_of(&response, true), "0 1 0 1 97 98");
 }
 END_TEST
 
@@ -390,6 +550,11 @@ int main(void)
     tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, values_are_what_people_ask_for, 0, 2);
     tcase_add_test(c, tags_are_found_by_other_names_and_numbers);
+    tcase_add_test(c, what_a_tag_may_be_called);
+    tcase_add_test(c, times_of_gps_are_rounded);
+    tcase_add_test(c, dates_are_those_that_sqlite_reads);
+    tcase_add_test(c, texts_end_at_their_zero);
+    tcase_add_test(c, some_tags_are_never_told);
     tcase_add_test(c, an_array_tells_what_its_file_will);
     tcase_add_test(c, a_picture_without_exif_has_no_values);
     tcase_add_loop_test(c, no_damage_does_harm, 0, 2);

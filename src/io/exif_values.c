@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Values are gathered into three texts that grow: records, their numbers, and their characters. What no person asks for
- * is left out: pointers, makers' notes and other bytes without a text of more than MOST_NUMBERS.
+ * is left out: what exif_tags.def says is never told, and other bytes without a text of more than MOST_NUMBERS.
  */
 #include "io/exif_values.h"
 #include "io/exif.h"
@@ -12,6 +12,7 @@
 #include "base/structs.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -22,13 +23,16 @@ typedef struct tag {
     directory directory; /* of tags in PHOTO, too: IMAGE */
     unsigned number;
     const char *name;
+    bool is_told;
 } tag;
 
 static const tag tags[] = {
-#define TAG(directory, number, name) { directory, number, #name },
+#define TAG(directory, number, name) { directory, number, #name, true },
+#define UNTOLD(directory, number, name) { directory, number, #name, false },
 #define ALIAS(name, here)
 #include "io/exif_tags.def"
 #undef TAG
+#undef UNTOLD
 #undef ALIAS
 };
 enum { N_TAGS = sizeof tags / sizeof *tags };
@@ -37,15 +41,18 @@ static const struct alias {
     const char *name, *here;
 } aliases[] = {
 #define TAG(directory, number, name)
+#define UNTOLD(directory, number, name)
 #define ALIAS(name, here) { #name, #here },
 #include "io/exif_tags.def"
 #undef TAG
+#undef UNTOLD
 #undef ALIAS
 };
 
 enum {
     TAG_ORIENTATION = 0x0112,
     TAG_DATE = 0x0132, /* DateTime */
+    TAG_COPYRIGHT = 0x8298,
     TAG_EXIF = 0x8769,
     TAG_GPS = 0x8825,
     TAG_DATE_ORIGINAL = 0x9003,
@@ -119,20 +126,11 @@ static bool is_utf8(const unsigned char *p, size_t n)
     return true;
 }
 
-/* One character behind those of a text that began at start: blanks in front and control characters go; a zero, which
- * ends a text, is "; " where another one follows. */
-static void put_clean(ip_str *s, size_t start, uint32_t c, bool *is_behind_zero)
+/* One character behind those of a text that began at start, without blanks in front and control characters. */
+static void put_clean(ip_str *s, size_t start, uint32_t c)
 {
-    const bool is_empty = s->length == start;
-    if (c == 0) {
-        *is_behind_zero = !is_empty;
-        return;
-    }
     if (c < 0x20 || (c >= 0x7f && c < 0xa0)) c = ' ';
-    if (c == ' ' && (is_empty || *is_behind_zero)) return;
-    if (*is_behind_zero) ip_str_append(s, "; ");
-    *is_behind_zero = false;
-    put_utf8(s, c);
+    if (c != ' ' || s->length > start) put_utf8(s, c);
 }
 
 static uint32_t utf8_at(const unsigned char *p, size_t length)
@@ -144,22 +142,40 @@ static uint32_t utf8_at(const unsigned char *p, size_t length)
     return c;
 }
 
-/* UTF-8, or what is none as Latin-1. */
+static size_t length_to_zero(const unsigned char *p, size_t n)
+{
+    const unsigned char *zero = n ? memchr(p, 0, n) : NULL;
+    return zero ? (size_t)(zero - p) : n;
+}
+
+/* UTF-8, or what is none as Latin-1, up to the first zero. */
 static void put_bytes(ip_str *s, const unsigned char *p, size_t n)
 {
+    n = length_to_zero(p, n);
     const bool is_coded = is_utf8(p, n);
     const size_t start = s->length;
-    bool is_behind_zero = false;
     for (size_t k = 0, length; k < n; k += length) {
         length = is_coded ? utf8_length(p + k, n - k) : 1;
-        put_clean(s, start, is_coded ? utf8_at(p + k, length) : p[k], &is_behind_zero);
+        put_clean(s, start, is_coded ? utf8_at(p + k, length) : p[k]);
+    }
+}
+
+/* Texts that a zero ends each, with "; " between them: the photographer's copyright, and the editor's. */
+static void put_parts(ip_str *s, const unsigned char *p, size_t n)
+{
+    const size_t start = s->length;
+    for (size_t k = 0; k < n; k += length_to_zero(p + k, n - k) + 1) {
+        const size_t behind = s->length;
+        if (behind > start) ip_str_append(s, "; ");
+        const size_t part = s->length;
+        put_bytes(s, p + k, n - k);
+        if (s->length == part) s->length = behind; /* a blank stands for a photographer who is not known */
     }
 }
 
 static void put_utf16(ip_str *s, const unsigned char *p, size_t n, bool is_big)
 {
     const size_t start = s->length;
-    bool is_behind_zero = false;
     if (n >= 2 && (ip_tiff_get(p, 2, is_big) == 0xfeff || ip_tiff_get(p, 2, is_big) == 0xfffe)) { /* byte order mark */
         is_big = ip_tiff_get(p, 2, true) == 0xfeff;
         p += 2;
@@ -167,6 +183,7 @@ static void put_utf16(ip_str *s, const unsigned char *p, size_t n, bool is_big)
     }
     for (size_t k = 0; k + 2 <= n; k += 2) {
         uint32_t c = ip_tiff_get(p + k, 2, is_big);
+        if (c == 0) return;
         const uint32_t next = k + 4 <= n ? ip_tiff_get(p + k + 2, 2, is_big) : 0;
         if (c >= 0xd800 && c < 0xdc00 && next >= 0xdc00 && next < 0xe000) {
             c = 0x10000 + ((c - 0xd800) << 10) + (next - 0xdc00);
@@ -174,7 +191,7 @@ static void put_utf16(ip_str *s, const unsigned char *p, size_t n, bool is_big)
         } else if (c >= 0xd800 && c < 0xe000) {
             c = 0xfffd;
         }
-        put_clean(s, start, c, &is_behind_zero);
+        put_clean(s, start, c);
     }
 }
 
@@ -255,14 +272,59 @@ static double altitude(const ip_tiff *t, size_t gps, const ip_tiff_entry *e)
 
 /* ---- values ------------------------------------------------------------------------------- */
 
-/* "2024:05:06" becomes "2024-05-06", as SQL and ISO 8601 write it. False: it is no date, as of a clock never set. */
-static bool set_date(char *text)
+/* The number that n digits are, -1: they are none. */
+static int digits(const char *text, int n)
 {
-    for (int k = 0; k < 10; k++)
-        if (k == 4 || k == 7 ? text[k] != ':' && text[k] != '-' : text[k] < '0' || text[k] > '9') return false;
-    if (memcmp(text, "0000", 4) == 0) return false;
+    int v = 0;
+    for (int k = 0; k < n; k++) {
+        if (text[k] < '0' || text[k] > '9') return -1;
+        v = 10 * v + (text[k] - '0');
+    }
+    return v;
+}
+
+static bool is_day(int year, int month, int day)
+{
+    static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+    const bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    return year > 0 && month >= 1 && month <= 12 && day >= 1 && day <= days[month - 1] + (is_leap && month == 2);
+}
+
+/* Where "HH:MM", "HH:MM:SS" or "HH:MM:SS.25" ends, NULL: it is no time of a day. SQLite knows no second 60. */
+static const char *behind_time(const char *text)
+{
+    const int hour = digits(text, 2), minute = hour < 0 || text[2] != ':' ? -1 : digits(text + 3, 2);
+    if (hour > 23 || minute < 0 || minute > 59) return NULL;
+    if (text[5] != ':') return text + 5;
+    const int second = digits(text + 6, 2);
+    if (second < 0 || second > 59) return NULL;
+    return text[8] == '.' && digits(text + 9, 1) >= 0 ? text + 9 + strspn(text + 9, "0123456789") : text + 8;
+}
+
+/* Nothing, or as SQLite reads it "Z", "+02:00". */
+static bool is_zone(const char *text)
+{
+    text += strspn(text, " ");
+    if (*text != '+' && *text != '-') return *text == '\0' || strcmp(text, "Z") == 0;
+    const int hour = digits(text + 1, 2), minute = hour < 0 || text[3] != ':' ? -1 : digits(text + 4, 2);
+    return hour <= 14 && minute >= 0 && minute <= 59 && text[6] == '\0';
+}
+
+/* "2024:05:06" becomes "2024-05-06", as SQL and ISO 8601 write it; a time of blanks is not known and goes.
+ * Returns the length, 0: it is no date, as of a clock never set. */
+static size_t set_date(char *text)
+{
+    enum { DATE = 10 }; /* characters */
+    const int year = digits(text, 4);
+    if (year < 0 || (text[4] != ':' && text[4] != '-')) return 0;
+    const int month = digits(text + 5, 2);
+    if (month < 0 || text[7] != text[4]) return 0;
+    if (!is_day(year, month, digits(text + 8, 2))) return 0;
     text[4] = text[7] = '-';
-    return true;
+    if (!text[DATE + strspn(text + DATE, " :")]) return DATE;
+    if (text[DATE] != ' ' && text[DATE] != 'T') return 0;
+    const char *end = behind_time(text + DATE + 1);
+    return end && is_zone(end) ? strlen(text) : 0;
 }
 
 static bool is_date(directory d, uint32_t number)
@@ -271,15 +333,20 @@ static bool is_date(directory d, uint32_t number)
                     : number == TAG_DATE || number == TAG_DATE_ORIGINAL || number == TAG_DATE_DIGITIZED;
 }
 
+/* To the nearest millisecond, but within the day: its date stands in another tag. */
 static void put_time(gathered *g, const ip_tiff_entry *e)
 {
+    enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR }; /* in milliseconds */
     double v[3];
     for (size_t k = 0; k < 3; k++) {
         v[k] = e->count == 3 ? number_at(&g->from, e, k) : NAN;
-        if (!(v[k] >= 0 && v[k] < (k ? 61 : 24))) return;
+        if (!(v[k] >= 0 && v[k] < (k == 0 ? 24 : k == 1 ? 60 : 61))) return;
     }
-    ip_str_printf(&g->texts, "%02d:%02d:%02d", (int)v[0], (int)v[1], (int)v[2]);
-    if (v[2] != floor(v[2])) ip_str_printf(&g->texts, ".%03d", (int)((v[2] - floor(v[2])) * 1000));
+    const double exact = v[0] * HOUR + v[1] * MINUTE + v[2] * SECOND;
+    if (exact >= DAY + SECOND) return;
+    const int nearest = (int)llround(exact), t = nearest < DAY ? nearest : DAY - 1;
+    ip_str_printf(&g->texts, "%02d:%02d:%02d", t / HOUR, t / MINUTE % 60, t / SECOND % 60);
+    if (t % SECOND) ip_str_printf(&g->texts, ".%03d", t % SECOND);
 }
 
 static bool is_of_places(directory d, uint32_t number)
@@ -304,7 +371,9 @@ static bool put_text(gathered *g, directory d, const ip_tiff_entry *e)
     const unsigned char *p = g->from.bytes + e->values;
     const bool is_xp = d != GPS && e->tag >= TAG_XP_FIRST && e->tag <= TAG_XP_LAST;
     const bool is_comment = d == GPS ? e->tag == GPS_METHOD || e->tag == GPS_AREA : e->tag == TAG_COMMENT;
-    if (e->type == IP_TIFF_ASCII)
+    if (e->type == IP_TIFF_ASCII && d != GPS && e->tag == TAG_COPYRIGHT)
+        put_parts(&g->texts, p, e->n_values);
+    else if (e->type == IP_TIFF_ASCII)
         put_bytes(&g->texts, p, e->n_values);
     else if (is_xp && e->type == IP_TIFF_BYTE)
         put_utf16(&g->texts, p, e->n_values, false);
@@ -338,17 +407,13 @@ static size_t put_numbers(gathered *g, directory d, size_t at, const ip_tiff_ent
     return n;
 }
 
-static const char *name_of(directory d, uint32_t number)
+/* NULL: the standards have none of that number. */
+static const tag *find_tag(directory d, uint32_t number)
 {
     if (d == PHOTO) d = IMAGE;
     for (size_t k = 0; k < N_TAGS; k++)
-        if (tags[k].directory == d && tags[k].number == number) return tags[k].name;
+        if (tags[k].directory == d && tags[k].number == number) return &tags[k];
     return NULL;
-}
-
-static bool is_pointer(directory d, uint32_t number)
-{
-    return (d == IMAGE || d == PHOTO) && (number == TAG_EXIF || number == TAG_GPS || number == TAG_INTEROPERABILITY);
 }
 
 static bool is_there(const gathered *g, directory d, uint32_t number)
@@ -361,19 +426,23 @@ static bool is_there(const gathered *g, directory d, uint32_t number)
     return false;
 }
 
-static void gather_entry(gathered *g, directory d, size_t at, const ip_tiff_entry *e)
+/* known may be NULL. */
+static void gather_entry(gathered *g, directory d, size_t at, const ip_tiff_entry *e, const tag *known)
 {
     const size_t text = g->texts.length, numbers = g->numbers.length;
-    record r = { .value = { .name = name_of(d, e->tag), .directory = directory_names[d], .tag = e->tag },
+    record r = { .value = { .name = known ? known->name : NULL, .directory = directory_names[d], .tag = e->tag },
                  .text = text,
                  .numbers = numbers };
     const bool is_of_text = put_text(g, d, e);
     if (!is_of_text) r.value.n_numbers = put_numbers(g, d, at, e);
     while (is_of_text && g->texts.length > text && g->texts.text[g->texts.length - 1] == ' ')
         g->texts.text[--g->texts.length] = '\0';
-    const bool is_short = g->texts.length - text < 10;
     bool is_told = g->texts.length > text && (is_of_text || r.value.n_numbers > 0);
-    if (is_told && is_date(d, e->tag)) is_told = is_of_text && !is_short && set_date(g->texts.text + text);
+    if (is_told && is_date(d, e->tag)) {
+        const size_t length = is_of_text ? set_date(g->texts.text + text) : 0;
+        is_told = length > 0;
+        g->texts.length = text + length;
+    }
     if (!is_told) {
         g->texts.length = text;
         g->numbers.length = numbers;
@@ -393,10 +462,12 @@ static void gather(gathered *g, directory d, size_t at)
     const size_t n = ip_tiff_count(&g->from, at);
     for (size_t k = 0; k < n; k++) {
         ip_tiff_entry e;
-        if (!ip_tiff_entry_at(&g->from, at, k, &e) || is_pointer(d, e.tag)) continue;
+        if (!ip_tiff_entry_at(&g->from, at, k, &e)) continue;
+        const tag *known = find_tag(d, e.tag);
+        if (known && !known->is_told) continue;
         g->n_seen += e.n_values;
         if (g->n_seen > 4 * g->from.n || g->records.length >= MOST_VALUES * sizeof(record)) return;
-        if (!is_there(g, d, e.tag)) gather_entry(g, d, at, &e);
+        if (!is_there(g, d, e.tag)) gather_entry(g, d, at, &e, known);
     }
 }
 
@@ -464,3 +535,16 @@ const char *imgpar_exif_name(const char *name)
         if (strcasecmp(name, tags[k].name) == 0) return tags[k].name;
     return NULL;
 }
+
+bool ip_exif_tag_of(const char *text, ip_exif_tag *out)
+{
+    *out = (ip_exif_tag){ .name = imgpar_exif_name(text) };
+    if (!text || out->name) return out->name != NULL;
+    const size_t n_digits = strncmp(text, "0x", 2) == 0 ? strspn(text + 2, "0123456789abcdefABCDEF") : 0;
+    if (n_digits == 0 || text[2 + n_digits]) return false;
+    const unsigned long number = strtoul(text + 2, NULL, 16); /* the largest where it is beyond */
+    out->number = (unsigned)number;
+    return number <= 0xffff;
+}
+
+int imgpar_exif_is_tag(const char *name) { return ip_exif_tag_of(name, &(ip_exif_tag){ 0 }); }

@@ -16,4 +16,13 @@ imgpar_status ip_exif_values(const ip_blob *exif, int orientation, imgpar_exif_v
 imgpar_status ip_exif_values_written(const ip_blob *exif, uint32_t width, uint32_t height, imgpar_exif_value ***out,
                                      size_t *n, ip_error *err);
 
+typedef struct ip_exif_tag {
+    const char *name; /* the standard's; NULL: it is told by its number */
+    unsigned number;
+} ip_exif_tag;
+
+/* The tag that a name, in any case of letters or another name, or a number of 16 bits, "0xc4a5", means. False: none;
+ * text may be NULL. */
+bool ip_exif_tag_of(const char *text, ip_exif_tag *out);
+
 #endif

@@ -7,7 +7,6 @@
 #include "graph/array.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const ip_blob none = { NULL, 0 };
@@ -73,12 +72,9 @@ void imgpar_exif_release(imgpar_exif_value **list, size_t n)
 
 const imgpar_exif_value *imgpar_exif_find(imgpar_exif_value *const *list, size_t n, const char *name)
 {
-    const char *known = imgpar_exif_name(name);
-    char *end = NULL;
-    const bool is_number = name && !known && strncmp(name, "0x", 2) == 0;
-    const unsigned long tag = is_number ? strtoul(name, &end, 16) : 0;
-    for (size_t k = 0; list && k < n; k++)
-        if (known ? strcmp(list[k]->name, known) == 0 : is_number && *end == '\0' && list[k]->tag == tag)
-            return list[k];
+    ip_exif_tag tag;
+    const size_t n_here = ip_exif_tag_of(name, &tag) && list ? n : 0;
+    for (size_t k = 0; k < n_here; k++)
+        if (tag.name ? strcmp(list[k]->name, tag.name) == 0 : list[k]->tag == tag.number) return list[k];
     return NULL;
 }

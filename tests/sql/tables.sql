@@ -59,3 +59,8 @@ SELECT img_exif(img, 'Orientation'), img_exif(lazy(img), 'Orientation'), img_exi
 SELECT tag, value, directory FROM photo, img_exif(img);
 SELECT count(*) FROM t, img_exif(img);
 SELECT img_exif(img, 'DateTaken') FROM photo;
+.print a misspelt tag is an error, one that is never told is NULL
+SELECT img_exif(img, 'MakerNote') IS NULL, img_exif(img, 'StripOffsets') IS NULL, img_exif(img, '0x927c') IS NULL,
+       img_exif(img, 'SpatialFrequencyResponse') IS NULL, img_exif(img, 'ISOSpeedRatings'), img_exif(img, '0x8827'),
+       datetime(img_exif(img, 'DateTimeOriginal')) FROM photo;
+SELECT img_exif(img, '0xffffffffffff') FROM photo;
