@@ -555,7 +555,7 @@ typedef struct imgpar_op_param {
     const char *default_text; /* NULL: required */
     const char *choices;      /* of choices: "replicate|reflect|..."; else a further rule, "odd" (only odd numbers or
                                  extents), "whole" (only whole numbers, in vectors up to 8), "free" (NaN and infinities,
-                                 too) or "vector" (also one number a channel); or NULL */
+                                 too), "vector" (also one number a channel) or "volume" (more for volumes); or NULL */
     double minimum, maximum;  /* of numbers, and of the elements of whole vectors; -INFINITY, INFINITY: free */
     const char *unit;         /* "px", "levels", or "" */
     const char *help;

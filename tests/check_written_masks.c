@@ -386,6 +386,46 @@ static const struct {
 START_TEST(what_does_not_fit_is_refused) { written_refuses(refused[_i].text, refused[_i].why); }
 END_TEST
 
+/* ---- stacks of one ------------------------------------------------------------------------------------------- */
+
+static const char *const of_pictures[] = {
+    "fill_holes(v)",
+    "fill_holes(v, connectivity=4)",
+    "clear_border(v)",
+    "clear_border(v, connectivity=4)",
+    "remove_small(v, 3)",
+    "largest_region(v)",
+    "thin(v, 1)",
+    "skeleton(v)",
+    "regional_maxima(v)",
+    "regional_minima(v)",
+    "h_maxima(v, 1)",
+    "h_minima(v, 1)",
+    "peaks(v, 3)",
+    "hit_or_miss(v, [0 -1 0; 1 1 1; 0 1 0])",
+    "convex_hull(v)",
+    "inpaint(v, v == 2)",
+    "seamless_clone(v, v * 2, v == 2)",
+    "blend_pyramid(v, v * 2, v)",
+};
+
+/* What is made of a picture is made of it in a stack of one, or in a volume of one plane, and has that axis, too. */
+START_TEST(a_plane_by_itself_is_a_picture)
+{
+    static const char *const shapes[] = { "[1 9 7]", "[1 9 7 1]" };
+    char text[400];
+    for (int k = 0; k < 2; k++) {
+        const char *const begun = "p = cast(make(7, 9, (x * x + 3 * x + y * y * x) % 5), u8)\np = select(p > 2, 2, p)\n"
+                                  "fn made(v) = ";
+        snprintf(text, sizeof text, "%s%s\nshape(made(reshape(p, %s)))", begun, of_pictures[_i], shapes[k]);
+        written_prints(text, shapes[k]);
+        snprintf(text, sizeof text, "%s%s\nsum(cast(reshape(made(reshape(p, %s)), [9 7]) != made(p), i32))", begun,
+                 of_pictures[_i], shapes[k]);
+        written_prints(text, "0");
+    }
+}
+END_TEST
+
 int main(void)
 {
     TCase *tc = written_case();
@@ -397,5 +437,6 @@ int main(void)
     tcase_add_loop_test(tc, masks_become_lines, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, small_arrays, 0, (int)(sizeof small / sizeof *small));
     tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));
+    tcase_add_loop_test(tc, a_plane_by_itself_is_a_picture, 0, (int)(sizeof of_pictures / sizeof *of_pictures));
     return written_run("written masks", tc);
 }

@@ -156,6 +156,9 @@ static const struct {
     { "labels($1, connectivity=6)", "labels: connectivity=6 is neither 4 nor 8" },
     { "fill_holes(ones([3 4 9]), connectivity=5)",
       "fill_holes: connectivity=5 is none of 6, 18 and 26, as a volume has them" },
+    { "fill_holes(ones([1 4 9 1]), connectivity=7)",
+      "fill_holes: connectivity=7 is none of 6, 18 and 26, as a volume has them" },
+    { "fill_holes(ones([4 9 1]), connectivity=26)", "fill_holes: connectivity=26 is neither 4 nor 8" },
     { "labels(fill(4, 4, 0, channels=3))",
       "labels: a is [4, 4, 3] u8; it must be an image of 1 channel; gray() makes one" },
     { "reconstruct(zeros([3 4]), zeros([4 3]))", "they must have one shape" },
@@ -260,13 +263,14 @@ END_TEST
 
 /* ---- regions of volumes ------------------------------------------------------------------------------------ */
 
-enum { PLANES = 4, V_ROWS = 9, V_COLS = 11, ELEMENTS = PLANES * V_ROWS * V_COLS };
+enum { V_COLS = 11, ELEMENTS = 36 * V_COLS };
+static int v_rows = 9; /* of a plane: 36 where there is one alone */
 
 /* Two elements apart by no more than 1 along each axis, and along as many axes as the connectivity allows. */
 static bool are_near(int i, int j, int connectivity)
 {
-    const int dz = abs(i / (V_ROWS * V_COLS) - j / (V_ROWS * V_COLS)),
-              dy = abs(i / V_COLS % V_ROWS - j / V_COLS % V_ROWS), dx = abs(i % V_COLS - j % V_COLS),
+    const int dz = abs(i / (v_rows * V_COLS) - j / (v_rows * V_COLS)),
+              dy = abs(i / V_COLS % v_rows - j / V_COLS % v_rows), dx = abs(i % V_COLS - j % V_COLS),
               most = connectivity == 6    ? 1
                      : connectivity == 18 ? 2
                                           : 3;
@@ -295,10 +299,11 @@ static int number_regions(const picture *on, bool value, int connectivity, int *
     return n;
 }
 
+/* One plane alone has no faces in front and behind. */
 static bool is_at_a_face(int k)
 {
-    const int z = k / (V_ROWS * V_COLS), y = k / V_COLS % V_ROWS, x = k % V_COLS;
-    return z == 0 || y == 0 || x == 0 || z == PLANES - 1 || y == V_ROWS - 1 || x == V_COLS - 1;
+    const int z = k / (v_rows * V_COLS), y = k / V_COLS % v_rows, x = k % V_COLS;
+    return (v_rows < 36 && (z == 0 || z == 36 / v_rows - 1)) || y == 0 || x == 0 || y == v_rows - 1 || x == V_COLS - 1;
 }
 
 /* One of 64 numbers, without a pattern in k. */
@@ -309,21 +314,25 @@ static unsigned scattered(unsigned k)
     return (k ^ k >> 13) % 64;
 }
 
-static void expect_volume(const char *begun, const picture *m, int connectivity, const picture *want)
+/* What a row gives of the volume, of three axes or of four. */
+static void expect_volume(const char *name, const char *more, const picture *m, int connectivity, const picture *want)
 {
-    char text[128];
+    char text[160];
     const picture *const one[] = { m };
-    snprintf(text, sizeof text, "reshape(%s, connectivity=%d), [36, 11, 1])", begun, connectivity);
+    const bool has_four = strcmp(name, "clear_border") == 0;
+    snprintf(text, sizeof text, "reshape(%s(reshape($1, [%d %d 11%s])%s, connectivity=%d), [36, 11, 1])", name,
+             36 / v_rows, v_rows, has_four ? " 1" : "", more, connectivity);
     written_expect(text, one, 1, want, true);
 }
 
-START_TEST(regions_of_volumes_by_size_and_place) /* _i: the connectivity */
+START_TEST(regions_of_volumes_by_size_and_place) /* _i: the connectivity, of four planes and of one */
 {
     static const int near[] = { 6, 18, 26 };
-    const int connectivity = near[_i];
+    const int connectivity = near[_i % 3], behind = _i < 3 ? 1 : 0;
+    v_rows = _i < 3 ? 9 : 36;
     int number[ELEMENTS], size[ELEMENTS + 1] = { 0 }, most = 0, kept = 0, filled = 0;
     bool touches[ELEMENTS + 1] = { false };
-    picture m = picture_new(IMGPAR_U8, PLANES * V_ROWS, V_COLS, 1), want = picture_copy(&m);
+    picture m = picture_new(IMGPAR_U8, 36, V_COLS, 1), want = picture_copy(&m);
     for (unsigned k = 0; k < ELEMENTS; k++) /* a few that meet */
         m.v[k] = scattered(k) < (connectivity == 26 ? 5 : 9) ? 1 + k % 200 : 0;
     const int n = number_regions(&m, true, connectivity, number);
@@ -336,20 +345,20 @@ START_TEST(regions_of_volumes_by_size_and_place) /* _i: the connectivity */
     for (int k = 0; k < ELEMENTS; k++)
         kept += (want.v[k] = number[k] && size[number[k]] >= 3 ? m.v[k] : 0) != 0;
     ck_assert(n > 8 && kept > 3);
-    expect_volume("remove_small(reshape($1, [4 9 11]), 3", &m, connectivity, &want);
+    expect_volume("remove_small", ", 3", &m, connectivity, &want);
     for (int k = 0; k < ELEMENTS; k++)
         want.v[k] = number[k] == most ? m.v[k] : 0;
-    expect_volume("largest_region(reshape($1, [4 9 11])", &m, connectivity, &want);
+    expect_volume("largest_region", "", &m, connectivity, &want);
     for (int k = 0; k < ELEMENTS; k++)
         want.v[k] = touches[number[k]] ? 0 : m.v[k];
-    expect_volume("clear_border(reshape($1, [4 9 11 1])", &m, connectivity, &want);
+    expect_volume("clear_border", "", &m, connectivity, &want);
 
     /* More than half, and a block in which two holes meet at an edge. */
     for (unsigned k = 0; k < ELEMENTS; k++) {
-        const unsigned z = k / (V_ROWS * V_COLS), y = k / V_COLS % V_ROWS, x = k % V_COLS;
+        const int z = (int)k / (v_rows * V_COLS), y = (int)k / V_COLS % v_rows, x = (int)k % V_COLS;
         const bool is_in_block = y >= 2 && y <= 5 && x >= 2 && x <= 6;
-        const bool is_hole = (z == 1 && y == 3 && (x == 3 || x == 4)) || (z == 2 && y == 4 && x == 4);
-        m.v[k] = (is_in_block ? !is_hole : scattered(k) < (_i ? 36 : 58)) ? 200 : 0;
+        const bool is_hole = (z == behind && y == 3 && (x == 3 || x == 4)) || (z == 2 * behind && y == 4 && x == 4);
+        m.v[k] = (is_in_block ? !is_hole : scattered(k) < (connectivity == 6 ? 58 : 36)) ? 200 : 0;
     }
     number_regions(&m, false, connectivity == 6 ? 26 : 6, number);
     memset(touches, 0, sizeof touches);
@@ -358,7 +367,7 @@ START_TEST(regions_of_volumes_by_size_and_place) /* _i: the connectivity */
     for (int k = 0; k < ELEMENTS; k++)
         filled += (want.v[k] = number[k] && !touches[number[k]] ? 200 : m.v[k]) != m.v[k];
     ck_assert(filled > 2);
-    expect_volume("fill_holes(reshape($1, [4 9 11])", &m, connectivity, &want);
+    expect_volume("fill_holes", "", &m, connectivity, &want);
     picture_free(&m);
     picture_free(&want);
 }
@@ -580,7 +589,7 @@ int main(void)
     tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));
     tcase_add_loop_test(tc, regions_are_numbered_by_their_first_pixels, 0, 2 * N_MASKS);
     tcase_add_loop_test(tc, holes_are_filled_and_what_touches_the_frame_goes, 0, 2 * N_MASKS);
-    tcase_add_loop_test(tc, regions_of_volumes_by_size_and_place, 0, 3);
+    tcase_add_loop_test(tc, regions_of_volumes_by_size_and_place, 0, 6);
     tcase_add_loop_test(tc, what_can_be_reached_from_below, 0, 2 * WRITTEN_DTYPES);
     tcase_add_test(tc, areas_centroids_and_boxes);
     tcase_add_loop_test(tc, shapes_are_those_of_the_same_moments, 0, N_MASKS + 1);

@@ -182,18 +182,45 @@ START_TEST(volumes_are_convolved_with_volumes)
 }
 END_TEST
 
+/* Weights that are a picture of one channel are rows and columns, of a picture and of each plane of a volume. */
+START_TEST(pictures_are_weights_of_rows_and_columns)
+{
+    enum { ALL_ROWS = 15, COLS = 7, M_ROWS = 5, M_COLS = 3 };
+    const int rows = _i ? 5 : ALL_ROWS;
+    picture v = picture_new(IMGPAR_F32, ALL_ROWS, COLS, 1), m = picture_new(IMGPAR_U8, M_ROWS, M_COLS, 1);
+    picture_fill(&v, FILL_LEVELS, 5);
+    picture_fill(&m, FILL_LEVELS, 6);
+    picture want = picture_new(IMGPAR_F32, ALL_ROWS, COLS, 1);
+    for (int k = 0; k < ALL_ROWS * COLS; k++)
+        for (int t = 0; t < M_ROWS * M_COLS; t++) {
+            const int y = k / COLS % rows + t / M_COLS - M_ROWS / 2, x = k % COLS + t % M_COLS - M_COLS / 2;
+            const bool is_inside = y >= 0 && y < rows && x >= 0 && x < COLS;
+            want.v[k] += m.v[t] * (is_inside ? v.v[k - k % (rows * COLS) + y * COLS + x] : 2) / 3;
+        }
+    char text[160];
+    snprintf(text, sizeof text, "reshape(convolve(%s, $2, scale=3, border=constant, cval=2), [15 7 1])",
+             _i ? "reshape($1, [3 5 7])" : "$1");
+    expect(text, (const picture *const[]){ &v, &m }, 2, &want, 0x1p-8L, _i == 1);
+    picture_free(&v);
+    picture_free(&m);
+    picture_free(&want);
+}
+END_TEST
+
 START_TEST(matrices_that_do_not_move_are_told)
 {
     static const char *const wrong[][2] = {
         { "warp($1, [1 2 0; 2 4 1])", "warp: the matrix has no inverse: its determinant is 0" },
         { "warp($1, [1 0; 0 1])", "warp: the matrix is 2x2; it must be 2x3 or 3x3" },
-        { "warp($1, ones([2 2]))", "warp_by: matrix is [2, 2] f32; it must be [2, 3] or [3, 3]" },
+        { "warp($1, ones([2 2]))", "warp: matrix is [2, 2] f32; it must be [2, 3] or [3, 3]" },
         { "warp($1, [1e300 0 0; 0 1e300 0])", "has no inverse" },
-        { "convolve($1, ones([3 4]))", "convolve_by: matrix is [3, 4] f32; its sides must be odd" },
+        { "convolve($1, ones([3 4]))", "convolve: matrix is [3, 4] f32; its sides must be odd" },
         { "convolve($1, ones([3 3 3]))",
-          "convolve_by: matrix is [3, 3, 3] f32; it must have rows and columns, and planes for a volume alone" },
+          "convolve: matrix is [3, 3, 3] f32; it must have rows and columns, and planes for a volume alone" },
+        { "convolve(zeros([3 5 7]), ones([2049 1025 1025]))",
+          "convolve: matrix is [2049, 1025, 1025] f32; it has more than 2147483647 weights" },
         { "convolve($1, complex(ones([3 3]), 0))",
-          "convolve_by: a is u8, matrix complex64; cast(a, f32) has room for the result" },
+          "convolve: a is u8, matrix complex64; cast(a, f32) has room for the result" },
         { "convsep($1, ones([3]), [1 2 1])", "convsep: column must be a vector, not an array" },
         { "numbers([[1, 2], [3, 4]])", "rows of a matrix end in semicolons, as in [1 2; 3 4]" },
     };
@@ -238,6 +265,7 @@ int main(void)
     tcase_add_loop_test(tc, frames, 0, WRITTEN_DTYPES);
     tcase_add_loop_test(tc, warps_by_matrices, 0, N_WARPS * WRITTEN_DTYPES);
     tcase_add_loop_test(tc, volumes_are_convolved_with_volumes, 0, 3);
+    tcase_add_loop_test(tc, pictures_are_weights_of_rows_and_columns, 0, 2);
     tcase_add_test(tc, matrices_that_do_not_move_are_told);
     tcase_add_loop_test(tc, how_alike_two_pictures_are, 0, WRITTEN_DTYPES);
     return written_run("written_shapes", tc);

@@ -89,7 +89,7 @@ static void print_parameter(const imgpar_op_param *p)
         fputs(": ", stdout);
         for (const char *c = p->choices ? p->choices : ""; *c; c++)
             putchar(*c == '|' ? ' ' : *c);
-    } else if (p->choices) { /* a rule: "odd", or "vector" where a number for each channel may be given */
+    } else if (p->choices && strcmp(p->choices, "volume") != 0) { /* a rule: "odd", or "vector": for each channel */
         printf(strcmp(p->choices, "vector") == 0 ? " or %s, one for each channel" : ", %s", p->choices);
     }
     print_range(p);

@@ -22,6 +22,7 @@
 #include "ops/check.h"
 #include "ops/derived.h"
 #include "ops/row_functions.h"
+#include "ops/white.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -138,7 +139,8 @@ static void bind_matrix(names *to, const char *name, const ip_param *p)
  * Note [Pictures of depth 1]
  * A row of images takes an image in a stack of one, too: [1, height, width, channels], or [1, height, width]. Its text
  * knows that as the image alone, so that axis 2 is always that of channels. What comes of it has the stack's axis
- * again, if it is a picture, too.
+ * again, if it is a picture or a mask, too. A row of volumes takes them as volumes of one plane, which its text knows
+ * by is_volume.
  */
 
 /* A new reference to the input as the text knows it. */
@@ -154,8 +156,9 @@ static imgpar_array *stacked_again(const imgpar_array *call, imgpar_array *resul
 {
     int64_t shape[IMGPAR_MAX_RANK] = { 1 };
     const ip_type *type = &result->type;
-    if (!result->op || strcmp(call->op->info.category, "measure") == 0 || !ip_is_stack_of_one(call, 0) ||
-        type->rank != call->inputs[0]->type.rank - 1)
+    const bool is_picture =
+        strcmp(call->op->info.category, "measure") != 0 || ip_white_rule_of(call->op) == IP_WHITE_MASK;
+    if (!result->op || !is_picture || !ip_is_stack_of_one(call, 0) || type->rank != call->inputs[0]->type.rank - 1)
         return result;
     memcpy(shape + 1, type->shape, (size_t)type->rank * sizeof *shape);
     imgpar_array *stack = ip_build_reshaped(result, type->rank + 1, shape);
@@ -215,6 +218,7 @@ static void bind_facts(names *to, const imgpar_array *call)
     bind(to, "levels", ip_val_number(has_levels ? dtype->maximum : -1, false));
     bind(to, "rank", ip_val_number(type->rank - ip_is_stack_of_one(call, 0), false));
     bind(to, "depth", ip_val_number((double)dims[0], false));
+    bind(to, "is_volume", ip_val_bool(ip_is_of_volume(call)));
     for (int k = 0; k < to->n; k++) /* rows with a parameter of that name need no number */
         if (strcmp(to->symbols[k]->name, "alpha") == 0) return;
     bind(to, "alpha", ip_val_number(has_alpha ? (double)dims[3] - 1 : -1, false));

@@ -300,11 +300,13 @@ imgpar_array *ip_build(imgpar_context *ctx, const ip_op *op, const ip_arg *args,
     for (int k = 0; k < n; k++)
         if (args[k].kind == IP_ARG_ARRAY && args[k].array && !args[k].array->op)
             return imgpar_array_retain(args[k].array);
+    const ip_op *written = op;
     op = ip_op_taking(op, args, n);
-    if (agree_on_context(&ctx, op, args, n, &err) || ip_check_call(op, args, n, NULL, &err))
+    if (agree_on_context(&ctx, op, args, n, &err) || ip_check_call(written, args, n, NULL, &err))
         return ip_array_error(ctx, err.status, err.message);
     imgpar_array *node = typed_node(ctx, op, args, n, &err);
     if (!node) return no_memory();
+    ip_tell_written(written, op, &err);
     bool is_linear = !err.status && op->flags & IP_OP_LINEAR && ip_complex_has_input(node);
     bool is_folded = !err.status && op->flags & (IP_OP_ALONG | IP_OP_BATCH) && ip_has_folded(node);
     if (err.status || !(op->expand || is_linear || is_folded)) return finish(ctx, node, &err);

@@ -114,6 +114,16 @@ const ip_op *ip_op_taking(const ip_op *op, const ip_arg *args, int n)
     return op;
 }
 
+void ip_tell_written(const ip_op *written, const ip_op *op, ip_error *err)
+{
+    char rest[sizeof err->message];
+    const size_t n = strlen(op->info.name);
+    if (written == op || !err->status || strncmp(err->message, op->info.name, n) != 0 || err->message[n] != ':') return;
+    snprintf(rest, sizeof rest, "%s", err->message + n);
+    snprintf(err->message, sizeof err->message, "%.60s%.*s", written->info.name,
+             (int)(sizeof rest - strlen(written->info.name) - 1), rest);
+}
+
 /* ---- choices ----------------------------------------------------------------------- */
 
 static int word_index(const char *words, const char *word)
@@ -295,14 +305,11 @@ static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, cons
     if (arg->kind == IP_ARG_MATRIX && (is_list || has_rule(p, "vector"))) return check_matrix(op, p, arg, err);
     if (arg->kind == IP_ARG_ARRAY && !ip_array_is_number(arg->array, &value, NULL)) {
         if (arg->unknown || p->may_be_array) return IMGPAR_OK;
-        char arrays[80];
-        const char *hint = is_list ? ip_hint_array(op, arrays, sizeof arrays) : NULL;
-        if (!hint && op->info.n_inputs > 1 && p == op->info.params[0]) { /* one more came, where this stands */
-            snprintf(arrays, sizeof arrays, "%.40s takes %d arrays", label, op->info.n_inputs);
-            hint = arrays;
-        }
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s, not an array%s%s", label, p->name,
-                       kind == IP_PARAM_INTEGER ? "an" : "a", p->type, hint ? "; " : "", hint ? hint : "");
+        char hint[80] = "";
+        if (op->info.n_inputs > 1 && p == op->info.params[0]) /* one more came, where this stands */
+            snprintf(hint, sizeof hint, "; %.40s takes %d arrays", label, op->info.n_inputs);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s, not an array%s", label, p->name,
+                       kind == IP_PARAM_INTEGER ? "an" : "a", p->type, hint);
     }
     if (arg->unknown && arg->kind != IP_ARG_TEXT && arg->kind != IP_ARG_MATRIX) return IMGPAR_OK;
     if (ip_arg_is_number(arg, &value)) return check_number(op, p, value, err);
@@ -453,12 +460,9 @@ static imgpar_status check_input(const ip_op *op, int slot, const ip_arg *arg, i
                                                 : "");
 }
 
-imgpar_status ip_check_call(const ip_op *op, const ip_arg *args, int n, int *bad_arg, ip_error *err)
+static imgpar_status check_call(const ip_op *op, const ip_arg *args, int n, int *bad_arg, ip_error *err)
 {
-    int ignored;
-    if (!bad_arg) bad_arg = &ignored;
     ip_bound bound;
-    op = ip_op_taking(op, args, n);
     imgpar_status st = ip_bind(op, args, n, &bound, bad_arg, err);
     if (st) return st;
     for (int k = 0; k < slot_count(op); k++) {
@@ -472,5 +476,14 @@ imgpar_status ip_check_call(const ip_op *op, const ip_arg *args, int n, int *bad
     st = check_rule(op, args, &bound, bad_arg, err);
     if (!st) st = check_zero_border(op, args, &bound, bad_arg, err);
     if (!st) *bad_arg = -1;
+    return st;
+}
+
+imgpar_status ip_check_call(const ip_op *op, const ip_arg *args, int n, int *bad_arg, ip_error *err)
+{
+    int ignored;
+    const ip_op *taking = ip_op_taking(op, args, n);
+    imgpar_status st = check_call(taking, args, n, bad_arg ? bad_arg : &ignored, err);
+    if (st) ip_tell_written(op, taking, err);
     return st;
 }

@@ -16,6 +16,8 @@ imgpar_status ip_bind(const ip_op *op, const ip_arg *args, int n, ip_bound *boun
 /* The row that a call is of: NAME_by where NAME is given an array for the matrix that is the last input of NAME_by, as
  * convolve(a, b) is convolve_by(a, b); else op. */
 const ip_op *ip_op_taking(const ip_op *op, const ip_arg *args, int n);
+/* A message that begins with the name of op, which ip_op_taking() gave for written, begins with that of written. */
+void ip_tell_written(const ip_op *written, const ip_op *op, ip_error *err);
 /* What the row is called in messages: its symbol, if it has one. */
 const char *ip_op_label(const ip_op *op);
 /* The index of word among the parameter's choices, border names by any of their aliases, places however spelled; -1:

@@ -24,6 +24,8 @@ typedef struct ip_making {
 /* Whether the call's row is one of images, and this input an image in a stack of one: [1, height, width, channels], or
  * without channels. */
 bool ip_is_stack_of_one(const imgpar_array *call, int input);
+/* Whether the first input is a volume, be it of one plane, and not a stack of one. */
+bool ip_is_of_volume(const imgpar_array *call);
 
 /* An array by a row, owned by m. Never NULL: errors pass through as they do for users. */
 imgpar_array *ip_make(ip_making *m, const char *row, int n, const ip_arg *args);

@@ -208,14 +208,6 @@ const char *ip_hint_word(const ip_op *op, const imgpar_op_param *p, const char *
     return spelled;
 }
 
-const char *ip_hint_array(const ip_op *op, char *buf, size_t size)
-{
-    snprintf(buf, size, "%.40s_by", op->info.name);
-    if (!ip_op_find(buf)) return NULL;
-    snprintf(buf, size, "%.40s_by() takes one that is an array", op->info.name);
-    return buf;
-}
-
 const char *ip_hint_several(const ip_op *op, const imgpar_op_param *p, char *buf, size_t size)
 {
     snprintf(buf, size, "%.40ss", op->info.name);

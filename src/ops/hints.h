@@ -15,8 +15,6 @@ const char *ip_hint_param(const ip_op *op, const char *name);
 const char *ip_hint_word(const ip_op *op, const imgpar_op_param *p, const char *word, char *buf, size_t size);
 /* What may be meant where a required parameter is not given: "arange(0, n) counts to n" for arange(n). */
 const char *ip_hint_missing(const ip_op *op, const char *name);
-/* What takes an array where the row takes a list: of the row NAME that is NAME_by(), where there is one. */
-const char *ip_hint_array(const ip_op *op, char *buf, size_t size);
 /* What takes a list where the row takes a number p: of the row NAME that is NAMEs(), where that has such an input. */
 const char *ip_hint_several(const ip_op *op, const imgpar_op_param *p, char *buf, size_t size);
 

@@ -24,6 +24,9 @@ imgpar_dtype ip_infer_common_dtype(const imgpar_array *node);
 imgpar_dtype ip_infer_product_dtype(const imgpar_array *node);
 /* Refuses 64-bit integers, which filters do not compute. */
 imgpar_status ip_infer_refuse_wide(const imgpar_array *node, ip_error *err);
+/* Whether the weights that are input 1 have planes: three axes, and input 0 is a volume. A picture of one channel has
+ * none. */
+bool ip_convolution_has_planes(const imgpar_array *node);
 /* Planes, rows and columns of the weights that are input 1; false: its shape is that of no weights for input 0. */
 bool ip_convolution_sides(const imgpar_array *node, int64_t sides[3]);
 /* The node's type and range become its first input's, with cval in the range where the border is constant. */

@@ -235,12 +235,19 @@ imgpar_status ip_infer_mean_filter(imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
+bool ip_convolution_has_planes(const imgpar_array *node)
+{
+    const ip_type *m = &node->inputs[1]->type;
+    const bool is_picture = m->space != IMGPAR_SPACE_DATA && !ip_is_volume(m);
+    return m->rank == 3 && !is_picture && ip_is_volume(&node->inputs[0]->type);
+}
+
 bool ip_convolution_sides(const imgpar_array *node, int64_t sides[3])
 {
     const ip_type *m = &node->inputs[1]->type;
     int64_t dims[4];
     ip_type_dims(m, dims);
-    if (m->rank == 3 && ip_is_volume(&node->inputs[0]->type)) {
+    if (ip_convolution_has_planes(node)) {
         memcpy(sides, m->shape, 3 * sizeof *sides);
         return true;
     }
@@ -268,9 +275,14 @@ imgpar_status ip_infer_convolve_by(imgpar_array *node, ip_error *err)
     if (!is_fit)
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: matrix is %s; it must have rows and columns%s", name,
                        ip_type_text(m, text), m->rank == 3 ? ", and planes for a volume alone" : "");
-    for (int k = 0; k < 3; k++)
+    int64_t n = 1;
+    for (int k = 0; k < 3; k++) {
         if (sides[k] % 2 == 0)
             return ip_fail(err, IMGPAR_E_SHAPE, "%s: matrix is %s; its sides must be odd", name, ip_type_text(m, text));
+        if (__builtin_mul_overflow(n, sides[k], &n) || n > INT32_MAX)
+            return ip_fail(err, IMGPAR_E_LIMIT, "%s: matrix is %s; it has more than %d weights", name,
+                           ip_type_text(m, text), INT32_MAX);
+    }
     if (ip_type_is_complex(m) && !ip_type_is_complex(a) && !ip_dtype(a->dtype)->is_float)
         return ip_fail(err, IMGPAR_E_UNSUPPORTED, "%s: a is %s, matrix %s; cast(a, f32) has room for the result", name,
                        ip_dtype(a->dtype)->name, ip_dtype(m->dtype)->name);

@@ -117,7 +117,7 @@ imgpar_status ip_check_one_channel(const imgpar_array *node, ip_error *err)
     if (ip_type_count(a) == 0)
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, which has no elements", info->name, info->input_names[0],
                        ip_type_text(a, text));
-    if (a->rank < 2 || dims[0] != 1 || dims[3] > 2)
+    if (a->rank < 2 || a->rank > 4 || dims[0] != 1 || dims[3] > 2)
         return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; it must be an image of 1 channel; gray() makes one",
                        info->name, info->input_names[0], ip_type_text(a, text));
     for (int k = 1; k < info->n_inputs; k++) {
@@ -132,14 +132,14 @@ imgpar_status ip_check_one_channel(const imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
-/* An image of one channel, or planes of such. */
+/* An image of one channel, or a volume: planes of such, without alpha where there are several. */
 static imgpar_status check_mask(const imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
     int64_t dims[4];
     ip_type_dims(a, dims);
-    const bool is_volume = dims[0] > 1 && dims[3] == 1 && a->rank <= 4 && ip_type_count(a) > 0;
-    return is_volume ? IMGPAR_OK : ip_check_one_channel(node, err);
+    const bool has_planes = dims[0] > 1 && dims[3] == 1 && a->rank <= 4 && ip_type_count(a) > 0;
+    return has_planes ? IMGPAR_OK : ip_check_one_channel(node, err);
 }
 
 /* An image, both of whose sides are multiples of 2^levels. */
@@ -478,13 +478,14 @@ static imgpar_status check_cube(const imgpar_array *node, ip_error *err)
 
 imgpar_status ip_check_connectivity(const imgpar_array *node, ip_error *err)
 {
-    enum { OF_VOLUMES = 26 };
     const imgpar_op_info *info = &node->op->info;
     for (int k = 0; k < info->n_params; k++) {
+        const imgpar_op_param *p = info->params[k];
         const double of = node->params[k].number;
-        if (strcmp(info->params[k]->name, "connectivity") != 0 || of == 4 || of == 8) continue;
-        const bool is_volume = info->params[k]->maximum == OF_VOLUMES && ip_is_volume(&node->inputs[0]->type);
-        if (is_volume && (of == 6 || of == 18 || of == OF_VOLUMES)) continue;
+        if (strcmp(p->name, "connectivity") != 0 || of == 4 || of == 8) continue;
+        const bool is_of_volumes = p->choices && strcmp(p->choices, "volume") == 0;
+        const bool is_volume = is_of_volumes && ip_is_volume(&node->inputs[0]->type);
+        if (is_volume && (of == 6 || of == 18 || of == 26)) continue;
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: connectivity=%g is %s", info->name, of,
                        is_volume ? "none of 6, 18 and 26, as a volume has them" : "neither 4 nor 8");
     }
@@ -623,11 +624,16 @@ static imgpar_status (*const NEEDS[][MOST_CHECKS])(const imgpar_array *node, ip_
     [IP_NEEDS_MOTION] = { check_motion_of_image },
 };
 
+/* Whether the row's inputs are images, by one of the checks that refuse what is none. */
 static bool needs_image(const ip_op *op)
 {
+    static imgpar_status (*const of_images[])(const imgpar_array *node, ip_error *err) = {
+        check_image, ip_check_one_channel, ip_check_masked, check_same_colours, check_template,
+    };
     if (op->infer != ip_infer_written) return false;
     for (int k = 0; k < MOST_CHECKS && NEEDS[op->variant][k]; k++)
-        if (NEEDS[op->variant][k] == check_image) return true;
+        for (size_t i = 0; i < sizeof of_images / sizeof *of_images; i++)
+            if (NEEDS[op->variant][k] == of_images[i]) return true;
     return false;
 }
 
@@ -637,6 +643,11 @@ bool ip_is_stack_of_one(const imgpar_array *call, int input)
     int64_t dims[4];
     ip_type_dims(type, dims);
     return needs_image(call->op) && dims[0] == 1 && ip_is_volume(type);
+}
+
+bool ip_is_of_volume(const imgpar_array *call)
+{
+    return ip_is_volume(&call->inputs[0]->type) && !ip_is_stack_of_one(call, 0);
 }
 
 imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)

@@ -51,10 +51,11 @@
 #define NUM_WHOLE(name, dflt, lo, hi, unit, help) \
     PARAM(name, "number", dflt, "whole", lo, hi, unit, help, 1, 0) /* beyond int in C */
 #define INT(name, dflt, lo, hi, unit, help) PARAM(name, "integer", dflt, NULL, lo, hi, unit, help, 1, 0)
-#define CONNECTIVITY_3D                                                                                         \
-    INT("connectivity", "8", 4, 26, "",                                                                         \
-        "8: pixels that meet at a corner are neighbours, too; or 4. In a volume elements that share a corner, " \
-        "26 or 8, an edge at least, 18, or a face, 6 or 4")
+#define CONNECTIVITY_3D                                                                                   \
+    PARAM("connectivity", "integer", "8", "volume", 4, 26, "",                                            \
+          "8: pixels that meet at a corner are neighbours, too; or 4. In a volume elements that share a " \
+          "corner, 26 or 8, an edge at least, 18, or a face, 6 or 4",                                     \
+          1, 0)
 #define INT_X(name, dflt, lo, hi, unit, help) PARAM(name, "integer", dflt, NULL, lo, hi, unit, help, 0, 0)
 #define ODD(name, dflt, lo, hi, unit, help) PARAM(name, "integer", dflt, "odd", lo, hi, unit, help, 1, 0)
 #define BOOL(name, dflt, help) PARAM(name, "bool", dflt, NULL, -INFINITY, INFINITY, "", help, 1, 0)

@@ -360,7 +360,7 @@ static ip_expr *held_weight(ip_ir *ir, ip_expr *ty, ip_expr *tx, void *user)
     place_of_tap(w, ty, tx, place);
     for (int k = 0; k < 4; k++)
         index[k] = ip_lower_i32(w->l, 0);
-    const bool has_planes = type->rank == 3 && ip_is_volume(&w->l->node->inputs[0]->type);
+    const bool has_planes = ip_convolution_has_planes(w->l->node);
     for (int k = 0; k < 3; k++)
         index[has_planes ? ip_type_axis_dim(type, k) : k] = place[k];
     return as_number(ir, w->dtype, ip_x_load(ir, w->l->in[1], index, IP_BORDER_NONE, NULL));
