@@ -7,6 +7,7 @@
  * R3. A function is DETERMINISTIC only where its row promises the same bytes on every device.
  * R4. Arguments: the operation's images, then its options (options.h). Where a row takes more images than its own,
  *     all up to the first option are: a blob, or of a row without options whatever it is.
+ * R5. A matrix may be an image, too, where there is a row for such: convolve(img, k) is convolve_by(img, k).
  *
  *     SELECT blur(img, 2) FROM photos;                            -- finished PNG
  *     SELECT png(blend(blur(lazy(a), 2), img_invert(b), 0.3));    -- deferred, computed once
@@ -29,9 +30,24 @@ static int too_few(ip_sql_call *call, int argc)
     return call->code;
 }
 
+/* The row that a call is of: NAME_by where an image is given for the matrix that is the last one of NAME_by; R5. */
+static const imgpar_op_info *op_taking(const imgpar_op_info *op, int argc, sqlite3_value **argv)
+{
+    char by[64];
+    const int n = op->n_inputs;
+    if (argc <= n || sqlite3_value_type(argv[n]) != SQLITE_BLOB || !op->n_params ||
+        strcmp(op->params[0]->type, "matrix") != 0)
+        return op;
+    sqlite3_snprintf(sizeof by, by, "%s_by", op->name);
+    const imgpar_op_info *other = imgpar_op_find(by);
+    const bool takes_it =
+        other && other->in_sql && other->n_inputs == n + 1 && strcmp(other->input_names[n], op->params[0]->name) == 0;
+    return takes_it ? other : op;
+}
+
 void ip_sql_run_operation(ip_sql_call *call, sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    const imgpar_op_info *op = call->op;
+    const imgpar_op_info *op = call->op = op_taking(call->op, argc, argv);
     if (argc < op->n_inputs) {
         too_few(call, argc);
         return;

@@ -58,3 +58,11 @@ SELECT apply('around($1, 1, p -> p)', img) FROM t WHERE id = 1;
 SELECT img_width(img_concatenate(img, img, img, 1)), img_height(img_concatenate(img, img_invert(img), img, img, 'axis=0')) FROM t WHERE id = 1;
 SELECT hex(raw(img_minimum(img, 100, img_invert(img), 90))) FROM t WHERE id = 2;
 SELECT hex(raw(img_concatenate(lazy(img), img, lazy(img), 1))) = hex(raw(img_concatenate(img, img, img, 1))) FROM t WHERE id = 1;
+
+.print a matrix that is an image: columns beside each other, and one to the right
+SELECT hex(raw(convolve(img, img_numbers('[1 0 1]'), 'scale=2'))), hex(raw(convolve_by(img, img_numbers('[1 0 1]'), 2))) FROM t WHERE id = 1;
+SELECT hex(raw(convolve(lazy(img), img_numbers('[1 0 1]'), 2))), hex(raw(convolve(img, lazy(img_numbers('[1 0 1]')), 2))) FROM t WHERE id = 1;
+SELECT hex(raw(warp(img, img_numbers('[1 0 1; 0 1 0]')))) = hex(raw(warp(img, '[1 0 1; 0 1 0]'))), hex(raw(warp(lazy(img), img_numbers('[1 0 1; 0 1 0]')))) FROM t WHERE id = 1;
+SELECT hex(raw(convolve(img_numbers('[0 0 1]'), img_numbers('[1 2 3]'), 'border=constant')));
+SELECT convolve(img, img_numbers('[1 2]')) FROM t WHERE id = 1;
+SELECT convsep(img, img_numbers('[1 2 1]'), '[1 2 1]') FROM t WHERE id = 1;
