@@ -415,7 +415,7 @@ START_TEST(a_plane_by_itself_is_a_picture)
     static const char *const shapes[] = { "[1 9 7]", "[1 9 7 1]" };
     char text[400];
     for (int k = 0; k < 2; k++) {
-        const char *const begun = "p = cast(make(7, 9, (x * x + 3 * x + y * y * x) % 5), u8)\np = select(p > 2, 2, p)\n"
+        const char *const begun = "q = cast(make(7, 9, (x * x + 3 * x + y * y * x) % 5), u8)\np = select(q > 2, 2, q)\n"
                                   "fn made(v) = ";
         snprintf(text, sizeof text, "%s%s\nshape(made(reshape(p, %s)))", begun, of_pictures[_i], shapes[k]);
         written_prints(text, shapes[k]);
