@@ -836,8 +836,8 @@ static const char *const failing_statements[] = {
     "SELECT count(*), sum(length(example)) FROM img_reference",
 };
 
-/* Each allocation of SQLite and of the module fails once: out of memory is said, nothing leaks or crashes. Rows of a long
- * table allocate alike, so behind the first ones every seventh fails. */
+/* Each allocation of SQLite and of the module fails once: out of memory is said, nothing leaks or crashes. Rows of a
+ * long table allocate alike, so behind the first ones every seventh fails. */
 START_TEST(every_allocation_may_fail)
 {
     sqlite3_shutdown();
