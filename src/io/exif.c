@@ -44,10 +44,8 @@ enum {
 int ip_exif_orientation(const unsigned char *bytes, size_t n)
 {
     ip_tiff t;
-    ip_tiff_entry e;
     uint32_t value;
-    bool is_valid = ip_tiff_of(bytes, n, &t) && ip_tiff_find(&t, ip_tiff_first(&t), TAG_ORIENTATION, &e) &&
-                    e.type == IP_TIFF_SHORT && ip_tiff_integer(&t, ip_tiff_first(&t), TAG_ORIENTATION, &value) &&
+    bool is_valid = ip_tiff_of(bytes, n, &t) && ip_tiff_integer(&t, ip_tiff_first(&t), TAG_ORIENTATION, &value) &&
                     value >= 1 && value <= 8;
     return is_valid ? (int)value : 1;
 }
