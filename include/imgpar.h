@@ -518,8 +518,8 @@ typedef struct imgpar_exif_value {
 
 /*
  * The EXIF values of an encoded image, of which only the header is read. *out is a new list of *n pointers, one for
- * each tag, for imgpar_exif_release(); a picture without EXIF, or whose EXIF is damaged, has none. message as for
- * imgpar_probe_memory().
+ * each tag, for imgpar_exif_release(); a picture without EXIF, or whose EXIF is damaged, has none. After an error they
+ * are NULL and 0. message as for imgpar_probe_memory().
  *
  *     imgpar_exif_value **exif;
  *     size_t n;

@@ -434,6 +434,8 @@ START_TEST(a_picture_without_exif_has_no_values)
     ck_assert_ptr_nonnull(strstr(message, "not an image"));
     ck_assert_int_eq(imgpar_exif_memory(NULL, 0, &list, &n, NULL, 0), IMGPAR_E_ARGUMENT);
     ck_assert_int_eq(imgpar_exif_file("no such file", &list, &n, message, sizeof message), IMGPAR_E_IO);
+    ck_assert_ptr_null(list);
+    ck_assert_uint_eq(n, 0);
     blob_free(&png);
 }
 END_TEST

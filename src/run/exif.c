@@ -11,6 +11,14 @@
 
 static const ip_blob none = { NULL, 0 };
 
+/* What a caller may release, whatever happens. */
+static bool begin(imgpar_exif_value ***out, size_t *n)
+{
+    if (out) *out = NULL;
+    if (n) *n = 0;
+    return out && n;
+}
+
 static imgpar_status tell(const ip_error *err, char *message, size_t message_size)
 {
     if (err->status && message && message_size > 0) snprintf(message, message_size, "%s", err->message);
@@ -30,7 +38,7 @@ imgpar_status imgpar_exif_memory(const void *bytes, size_t n_bytes, imgpar_exif_
     ip_error err = { IMGPAR_OK, "" };
     ip_metadata *m = NULL;
     ip_header header;
-    if (!bytes || !out || !n) return IMGPAR_E_ARGUMENT;
+    if (!begin(out, n) || !bytes) return IMGPAR_E_ARGUMENT;
     const ip_read_options options = { .fail_on = IP_FAIL_ON_ERROR, .metadata = &m };
     if (!ip_io_probe(bytes, n_bytes, "image", &options, &header, &err)) list_values(m, &header, out, n, &err);
     ip_metadata_release(m);
@@ -44,7 +52,7 @@ imgpar_status imgpar_exif_file(const char *path, imgpar_exif_value ***out, size_
     ip_metadata *m = NULL;
     ip_header header;
     ip_file file;
-    if (!path || !out || !n) return IMGPAR_E_ARGUMENT;
+    if (!begin(out, n) || !path) return IMGPAR_E_ARGUMENT;
     const ip_read_options options = { .fail_on = IP_FAIL_ON_ERROR, .metadata = &m };
     if (!ip_file_open(path, &options, &file, &header, &err)) {
         ip_file_release(&file);
@@ -56,7 +64,7 @@ imgpar_status imgpar_exif_file(const char *path, imgpar_exif_value ***out, size_
 
 imgpar_status imgpar_array_exif(const imgpar_array *a, imgpar_exif_value ***out, size_t *n)
 {
-    if (!a || !out || !n) return IMGPAR_E_ARGUMENT;
+    if (!begin(out, n) || !a) return IMGPAR_E_ARGUMENT;
     if (a->status) return a->status;
     const ip_metadata *m = ip_array_metadata(a);
     int64_t dims[4];
