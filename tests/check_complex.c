@@ -5,12 +5,12 @@
  * tested with those of real ones in check_views.c.
  */
 #include "asserts.h"
+#include "cmplx.h"
 #include "held.h"
 #include "tier.h"
 
 #include <imgpar.h>
 
-#include <complex.h>
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>

@@ -8,10 +8,10 @@
 #include "ops/build.h"
 #include "ops/row_functions.h"
 #include "asserts.h"
+#include "cmplx.h"
 
 #include <imgpar.h>
 
-#include <complex.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
