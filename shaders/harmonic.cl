@@ -19,8 +19,8 @@
  * cycle that changed nothing, 2 behind the one after it, the last; then the box: first row and column, rows, columns,
  * and which of its sides are the picture's, bit 0 top, 1 bottom, 2 left, 3 right.
  *
- * P: [1] rows, [2] columns, [3] channels, [4] work-items there is work for, then numbers of one channel: [5] of values,
- * [6] bytes of mask, [7] spans. [8] hm_cycle: cycles at most.
+ * Arguments: P_ROWS, P_COLUMNS, P_CHANNELS; P_ITEMS, work-items there is work for; of one channel, P_VALUES, P_BYTES of
+ * mask and P_SPANS; P_CYCLES of hm_cycle, at most.
  */
 #ifndef HM_HOST
 #define HM(name) hm_##name
@@ -328,8 +328,8 @@ typedef struct HM(work) {
 
 static HM(work) HM(work_of)(__global HM_T *v, __global uchar *m, __global int *ints, int k, __global const int *P)
 {
-    const HM(work) is = { v + (long)k * P[5], m + (long)k * P[6], ints + HM_STATE * k,
-                          ints + HM_STATE * P[3] + (long)k * P[7] };
+    const HM(work) is = { v + (long)k * P_VALUES, m + (long)k * P_BYTES, ints + HM_STATE * k,
+                          ints + HM_STATE * P_CHANNELS + (long)k * P_SPANS };
     return is;
 }
 
@@ -342,7 +342,7 @@ static int HM(grids_of)(const HM(work) *w, HM(grid) *g)
 static void HM(begin_of)(__global const HM_T *in, __global const uchar *mask, const HM(work) *w, int k,
                          __local int *box, __local HM_T *part, __global const int *P)
 {
-    const int rows = P[1], columns = P[2], channels = P[3];
+    const int rows = P_ROWS, columns = P_COLUMNS, channels = P_CHANNELS;
     HM(grid) g[HM_GRIDS];
     HM(find_box)(mask, rows, columns, box);
     const int top = box[0], bottom = box[1], left = box[2], right = box[3], y0 = max(top - 1, 0), x0 = max(left - 1, 0);
@@ -431,7 +431,8 @@ static void HM(end_of)(__global HM_T *out, const HM(work) *w, int k, __global co
     HM(grids_of)(w, g);
     for (int y = HM_ITEM; y < g->h; y += HM_ITEMS)
         for (int x = 0; x < g->w; x++)
-            if (g->m[HM(at)(g, y) + x]) out[((long)(s[1] + y) * P[2] + s[2] + x) * P[3] + k] = g->v[HM(at)(g, y) + x];
+            if (g->m[HM(at)(g, y) + x])
+                out[((long)(s[1] + y) * P_COLUMNS + s[2] + x) * P_CHANNELS + k] = g->v[HM(at)(g, y) + x];
 }
 
 #ifndef HM_HOST
@@ -442,8 +443,8 @@ static inline int hm_item(__global const int *P)
 
 __kernel void hm_copy(__global const HM_T *restrict in, __global HM_T *restrict out, __global const int *P)
 {
-    const int y = hm_item(P), n = P[2] * P[3];
-    if (y >= P[4]) return;
+    const int y = hm_item(P), n = P_COLUMNS * P_CHANNELS;
+    if (y >= P_ITEMS) return;
     for (int e = 0; e < n; e++)
         out[(long)y * n + e] = in[(long)y * n + e];
 }
@@ -454,7 +455,7 @@ __kernel void hm_begin(__global const HM_T *in, __global const uchar *mask, __gl
     __local int box[4];
     __local HM_T part[HM_GROUP];
     const int k = hm_item(P) / (int)get_local_size(0);
-    if (k >= P[3]) return;
+    if (k >= P_CHANNELS) return;
     const hm_work w = hm_work_of(v, m, ints, k, P);
     hm_begin_of(in, mask, &w, k, box, part, P);
 }
@@ -462,7 +463,7 @@ __kernel void hm_begin(__global const HM_T *in, __global const uchar *mask, __gl
 __kernel void hm_first(__global HM_T *v, __global uchar *m, __global int *ints, __global const int *P)
 {
     const int k = hm_item(P) / (int)get_local_size(0);
-    if (k >= P[3]) return;
+    if (k >= P_CHANNELS) return;
     const hm_work w = hm_work_of(v, m, ints, k, P);
     hm_first_of(&w);
 }
@@ -471,15 +472,15 @@ __kernel void hm_cycle(__global HM_T *v, __global uchar *m, __global int *ints, 
 {
     __local int open;
     const int k = hm_item(P) / (int)get_local_size(0);
-    if (k >= P[3]) return;
+    if (k >= P_CHANNELS) return;
     const hm_work w = hm_work_of(v, m, ints, k, P);
-    hm_cycles_of(&w, P[8], &open);
+    hm_cycles_of(&w, P_CYCLES, &open);
 }
 
 __kernel void hm_end(__global HM_T *out, __global HM_T *v, __global uchar *m, __global int *ints, __global const int *P)
 {
     const int k = hm_item(P) / (int)get_local_size(0);
-    if (k >= P[3]) return;
+    if (k >= P_CHANNELS) return;
     const hm_work w = hm_work_of(v, m, ints, k, P);
     hm_end_of(out, &w, k, P);
 }

@@ -20,9 +20,10 @@
  * LA_METHOD, LA_MANY (1: there are enough matrices for lanes), LA_M, LA_N and LA_K (rows, columns and right-hand sides,
  * or LA_N 0: they are arguments), LA_WORK (la_v that a step works in, where LA_N is not 0).
  *
- * P: [1] matrices, [2] steps, [3] steps a work-item, [4] rows, [5] columns of a matrix, [6] columns of b at a place,
- * [7] right-hand sides of a matrix, [8] of them in a step, [9] steps a group of matrices, [10] matrices that a's buffer
- * holds before the first one, [11] places that b's does, [12] la_v that a step works in.
+ * Arguments: P_MATRICES; P_STEPS, of which a work-item has P_STEPS_EACH; P_M rows and P_N columns of a matrix, P_K
+ * columns of b at a place; P_SIDES right-hand sides of a matrix, P_AT_ONCE of them in a step, P_BLOCKS steps a group of
+ * matrices; P_BEFORE_A matrices that a's buffer holds before the first one, P_BEFORE_B places that b's does; P_WORK
+ * la_v that a step works in.
  */
 #ifndef IP_HOST
 typedef long la_long;
@@ -178,10 +179,10 @@ typedef struct LA_NAME(part) {
 static inline LA_NAME(part) LA_NAME(part_of)(LA_GLOBAL const int *P, const la_long step)
 {
     LA_NAME(part) part;
-    part.first = step / P[9] * LA_LANES;
-    part.count = (int)LA_MIN((la_long)LA_LANES, P[1] - part.first);
-    part.column = step % P[9] * P[8];
-    part.columns = (int)LA_MIN((la_long)P[8], P[7] - part.column);
+    part.first = step / P_BLOCKS * LA_LANES;
+    part.count = (int)LA_MIN((la_long)LA_LANES, P_MATRICES - part.first);
+    part.column = step % P_BLOCKS * P_AT_ONCE;
+    part.columns = (int)LA_MIN((la_long)P_AT_ONCE, P_SIDES - part.column);
     return part;
 }
 
@@ -190,27 +191,27 @@ static inline LA_NAME(part) LA_NAME(part_of)(LA_GLOBAL const int *P, const la_lo
 static inline void LA_NAME(load_sides)(LA_AS la_v *A, const int n, const int rows, const int w,
                                        LA_GLOBAL const LA_T *b, LA_GLOBAL const int *P, const LA_NAME(part) part)
 {
-    const int k = LA_SIZE(LA_K, P[6]), columns = w - n;
+    const int k = LA_SIZE(LA_K, P_K), columns = w - n;
 #if LA_LANES == 1 && LA_N == 0
-    if (P[7] != k) {
+    if (P_SIDES != k) {
         for (int i = 0; i < rows; i++)
             LA_EACH (j, 0, columns) {
                 const la_long c = part.column + j;
-                A[i * w + n + j] = b[((c / k + P[11]) * rows + i) * k + c % k];
+                A[i * w + n + j] = b[((c / k + P_BEFORE_B) * rows + i) * k + c % k];
             }
         return;
     }
 #endif
-    LA_NAME(load)(A + n, w, 1, b + (part.first + P[11]) * rows * k + part.column, rows, columns, k, (la_long)rows * k,
-                  part.count);
+    LA_NAME(load)(A + n, w, 1, b + (part.first + P_BEFORE_B) * rows * k + part.column, rows, columns, k,
+                  (la_long)rows * k, part.count);
 }
 
 static inline void LA_NAME(store_sides)(LA_GLOBAL LA_T *x, LA_AS const la_v *A, const int n, const int w,
                                         LA_GLOBAL const int *P, const LA_NAME(part) part)
 {
-    const int k = LA_SIZE(LA_K, P[6]), columns = w - n;
+    const int k = LA_SIZE(LA_K, P_K), columns = w - n;
 #if LA_LANES == 1 && LA_N == 0
-    if (P[7] != k) {
+    if (P_SIDES != k) {
         for (int i = 0; i < n; i++)
             LA_EACH (j, 0, columns) {
                 const la_long c = part.column + j;
@@ -289,10 +290,10 @@ static inline void LA_NAME(lu)(const int method, LA_GLOBAL const LA_T *a, LA_GLO
                                LA_GLOBAL LA_T *out, LA_AS la_v *A, LA_GLOBAL const int *P, const la_long step)
 {
     const LA_NAME(part) part = LA_NAME(part_of)(P, step);
-    const int n = LA_SIZE(LA_N, P[5]), w = n + LA_SIZE(LA_K, part.columns);
+    const int n = LA_SIZE(LA_N, P_N), w = n + LA_SIZE(LA_K, part.columns);
     LA_AS la_v *const size = A + n * w;
     la_m singular = (la_m)(0);
-    LA_NAME(load)(A, w, 1, a + (part.first + P[10]) * n * n, n, n, n, (la_long)n * n, part.count);
+    LA_NAME(load)(A, w, 1, a + (part.first + P_BEFORE_A) * n * n, n, n, n, (la_long)n * n, part.count);
     if (method == LA_SOLVE) LA_NAME(load_sides)(A, n, n, w, b, P, part);
     if (method == LA_INVERSE) {
         LA_UNROLL
@@ -320,10 +321,10 @@ static inline void LA_NAME(cholesky)(LA_GLOBAL const LA_T *a, LA_GLOBAL LA_T *ou
                                      LA_GLOBAL const int *P, const la_long step)
 {
     const LA_NAME(part) part = LA_NAME(part_of)(P, step);
-    const int n = LA_SIZE(LA_N, P[5]);
+    const int n = LA_SIZE(LA_N, P_N);
     LA_AS la_v *const column = A + n * n;
     la_m bad = (la_m)(0);
-    LA_NAME(load)(A, n, 1, a + (part.first + P[10]) * n * n, n, n, n, (la_long)n * n, part.count);
+    LA_NAME(load)(A, n, 1, a + (part.first + P_BEFORE_A) * n * n, n, n, n, (la_long)n * n, part.count);
     LA_SYNC;
     LA_UNROLL
     for (int j = 0; j < n; j++) {
@@ -413,11 +414,11 @@ static inline void LA_NAME(lstsq)(LA_GLOBAL const LA_T *a, LA_GLOBAL const LA_T 
                                   LA_AS la_v *A, LA_GLOBAL const int *P, const la_long step)
 {
     const LA_NAME(part) part = LA_NAME(part_of)(P, step);
-    const int m = LA_SIZE(LA_M, P[4]), n = LA_SIZE(LA_N, P[5]), w = n + LA_SIZE(LA_K, part.columns);
+    const int m = LA_SIZE(LA_M, P_M), n = LA_SIZE(LA_N, P_N), w = n + LA_SIZE(LA_K, part.columns);
     LA_AS la_v *const tau = A + m * w, *const sums = tau + n;
     la_m bad = (la_m)(0);
     la_v largest = LA_C(0);
-    LA_NAME(load)(A, w, 1, a + (part.first + P[10]) * m * n, m, n, n, (la_long)m * n, part.count);
+    LA_NAME(load)(A, w, 1, a + (part.first + P_BEFORE_A) * m * n, m, n, n, (la_long)m * n, part.count);
     LA_NAME(load_sides)(A, n, m, w, b, P, part);
     LA_SYNC;
     LA_NAME(reflect)(A, tau, sums, m, n, w);
@@ -435,10 +436,10 @@ static inline void LA_NAME(qr)(LA_GLOBAL const LA_T *a, LA_GLOBAL LA_T *out, LA_
                                const la_long step)
 {
     const LA_NAME(part) part = LA_NAME(part_of)(P, step);
-    const int m = LA_SIZE(LA_M, P[4]), n = LA_SIZE(LA_N, P[5]), k = LA_MIN(m, n);
+    const int m = LA_SIZE(LA_M, P_M), n = LA_SIZE(LA_N, P_N), k = LA_MIN(m, n);
     const la_long far = (la_long)m * k + (la_long)k * n;
     LA_AS la_v *const tau = A + m * n, *const sums = tau + k, *const Q = sums + n;
-    LA_NAME(load)(A, n, 1, a + (part.first + P[10]) * m * n, m, n, n, (la_long)m * n, part.count);
+    LA_NAME(load)(A, n, 1, a + (part.first + P_BEFORE_A) * m * n, m, n, n, (la_long)m * n, part.count);
     LA_SYNC;
     LA_NAME(reflect)(A, tau, sums, m, k, n);
     for (int i = 0; i < m; i++)
@@ -547,12 +548,12 @@ static inline void LA_NAME(eigh)(LA_GLOBAL const LA_T *a, LA_GLOBAL LA_T *out, L
                                  const la_long step)
 {
     const LA_NAME(part) part = LA_NAME(part_of)(P, step);
-    const int n = LA_SIZE(LA_N, P[5]);
+    const int n = LA_SIZE(LA_N, P_N);
     const la_long far = (la_long)n + (la_long)n * n;
     LA_AS la_v *const V = A + n * n, *const values = V + n * n;
     la_m bad = (la_m)(0);
     la_v most = LA_C(0);
-    LA_NAME(load)(A, n, 1, a + (part.first + P[10]) * n * n, n, n, n, (la_long)n * n, part.count);
+    LA_NAME(load)(A, n, 1, a + (part.first + P_BEFORE_A) * n * n, n, n, n, (la_long)n * n, part.count);
     LA_SYNC;
     for (int i = 0; i < n; i++)
         for (int j = 0; j <= i; j++) {
@@ -653,8 +654,8 @@ static inline void LA_NAME(svd)(const int method, LA_GLOBAL const LA_T *a, LA_GL
                                 LA_GLOBAL const int *P, const la_long step)
 {
     const LA_NAME(part) part = LA_NAME(part_of)(P, step);
-    const int m = LA_SIZE(LA_M, P[4]), n = LA_SIZE(LA_N, P[5]), tall = m >= n, k = LA_MIN(m, n), l = m + n - k;
-    LA_GLOBAL const LA_T *const from = a + (part.first + P[10]) * m * n;
+    const int m = LA_SIZE(LA_M, P_M), n = LA_SIZE(LA_N, P_N), tall = m >= n, k = LA_MIN(m, n), l = m + n - k;
+    LA_GLOBAL const LA_T *const from = a + (part.first + P_BEFORE_A) * m * n;
     LA_AS la_v *const Y = X + k * l, *const values = Y + k * k;
     la_m bad = (la_m)(0);
     la_v most = LA_C(0), size = LA_C(l);
@@ -751,9 +752,9 @@ static inline void LA_NAME(svd)(const int method, LA_GLOBAL const LA_T *a, LA_GL
 
 #ifndef IP_HOST
 #if LA_N > 0
-#define LA_WORK_OF(scratch, P, item) la_v work[LA_WORK]
+#define LA_WORK_OF(scratch, item) la_v work[LA_WORK]
 #else
-#define LA_WORK_OF(scratch, P, item) __global la_v *const work = (__global la_v *)(scratch) + (long)(item)*P[12]
+#define LA_WORK_OF(scratch, item) __global la_v *const work = (__global la_v *)(scratch) + (long)(item)*P_WORK
 #endif
 
 static inline long la_item(__global const int *P)
@@ -769,8 +770,9 @@ static inline long la_item(__global const int *P)
     __kernel void name(__global const LA_T *restrict a, __global const LA_T *restrict b,                       \
                        __global LA_T *restrict out, __global LA_T *restrict scratch, __global const int *restrict P) \
     {                                                                                                          \
-        const long item = la_item(P), from = item * P[3], to = min(from + P[3], (long)P[2]);                   \
-        LA_WORK_OF(scratch, P, item);                                                                          \
+        const long item = la_item(P), from = item * P_STEPS_EACH;                                              \
+        const long to = min(from + P_STEPS_EACH, (long)P_STEPS);                                               \
+        LA_WORK_OF(scratch, item);                                                                             \
         for (long step = from; step < to; step++) {                                                            \
             call;                                                                                              \
             LA_SYNC;                                                                                           \

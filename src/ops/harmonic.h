@@ -19,6 +19,19 @@ typedef struct ip_harmonic_memory {
 
 enum { IP_HARMONIC_STATE = 6 }; /* numbers of a channel: HM_STATE of shaders/harmonic.cl */
 
+/* What the kernels take: shaders/harmonic.cl. */
+#define IP_HARMONIC_PARAMS(NAME) \
+    NAME(ROWS)                   \
+    NAME(COLUMNS)                \
+    NAME(CHANNELS)               \
+    NAME(ITEMS)                  \
+    NAME(VALUES)                 \
+    NAME(BYTES)                  \
+    NAME(SPANS)                  \
+    NAME(CYCLES)
+#define IP_HARMONIC_PARAM_NUMBER(name) IP_HARMONIC_P_##name,
+enum { IP_HARMONIC_P_FIRST_ITEM, IP_HARMONIC_PARAMS(IP_HARMONIC_PARAM_NUMBER) IP_HARMONIC_N_P };
+
 ip_harmonic_memory ip_harmonic_memory_of(int64_t rows, int64_t columns);
 
 imgpar_status ip_harmonic_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask,

@@ -40,22 +40,22 @@ enum {
     IP_LA_N_SIZES = IP_LA_CUT_INPUTS + 2
 };
 
-/* P of the kernels: shaders/linalg.cl. */
-enum {
-    IP_LA_P_MATRICES = 1,
-    IP_LA_P_STEPS,
-    IP_LA_P_STEPS_EACH,
-    IP_LA_P_M,
-    IP_LA_P_N,
-    IP_LA_P_K,
-    IP_LA_P_SIDES,
-    IP_LA_P_AT_ONCE,
-    IP_LA_P_BLOCKS,
-    IP_LA_P_BEFORE_A,
-    IP_LA_P_BEFORE_B,
-    IP_LA_P_WORK,
-    IP_LA_N_P
-};
+/* What the kernels take: shaders/linalg.cl. */
+#define IP_LA_PARAMS(NAME) \
+    NAME(MATRICES)         \
+    NAME(STEPS)            \
+    NAME(STEPS_EACH)       \
+    NAME(M)                \
+    NAME(N)                \
+    NAME(K)                \
+    NAME(SIDES)            \
+    NAME(AT_ONCE)          \
+    NAME(BLOCKS)           \
+    NAME(BEFORE_A)         \
+    NAME(BEFORE_B)         \
+    NAME(WORK)
+#define IP_LA_PARAM_NUMBER(name) IP_LA_P_##name,
+enum { IP_LA_P_FIRST_ITEM, IP_LA_PARAMS(IP_LA_PARAM_NUMBER) IP_LA_N_P };
 
 /* The stage of a node that is computed so. */
 struct ip_stage *ip_lower_linalg(struct ip_lower *l, ip_linalg_method method);

@@ -13,6 +13,12 @@ static inline void to_least(int *of, int v) { *of = least_of(*of, v); }
 static inline void to_most(int *of, int v) { *of = most_of(*of, v); }
 
 #define HM_HOST
+#define P_ROWS P[IP_HARMONIC_P_ROWS]
+#define P_COLUMNS P[IP_HARMONIC_P_COLUMNS]
+#define P_CHANNELS P[IP_HARMONIC_P_CHANNELS]
+#define P_VALUES P[IP_HARMONIC_P_VALUES]
+#define P_BYTES P[IP_HARMONIC_P_BYTES]
+#define P_SPANS P[IP_HARMONIC_P_SPANS]
 #define __global
 #define __local
 #define uchar uint8_t
@@ -68,7 +74,7 @@ ip_harmonic_memory ip_harmonic_memory_of(int64_t rows, int64_t columns)
         imgpar_status st = IMGPAR_OK;                                                                          \
         int box[4];                                                                                            \
         T part[1];                                                                                             \
-        for (int k = 0; !st && k < P[3]; k++) {                                                                \
+        for (int k = 0; !st && k < P_CHANNELS; k++) {                                                          \
             const NAME##_work w = NAME##_work_of(v, m, ints, k, P);                                            \
             NAME##_begin_of(a, mask, &w, k, box, part, P);                                                     \
             NAME##_first_of(&w);                                                                               \
@@ -89,8 +95,10 @@ imgpar_status ip_harmonic_compute(const ip_opaque *o, const void *const *in, voi
     void *v = ip_alloc((size_t)(each.values * channels) * bytes);
     uint8_t *m = ip_alloc((size_t)(each.bytes * channels));
     int *ints = ip_alloc((size_t)((IP_HARMONIC_STATE + each.spans) * channels) * sizeof *ints);
-    const int P[] = {
-        0, (int)rows, (int)columns, (int)channels, 0, (int)each.values, (int)each.bytes, (int)each.spans
+    const int P[IP_HARMONIC_N_P] = {
+        [IP_HARMONIC_P_ROWS] = (int)rows,         [IP_HARMONIC_P_COLUMNS] = (int)columns,
+        [IP_HARMONIC_P_CHANNELS] = (int)channels, [IP_HARMONIC_P_VALUES] = (int)each.values,
+        [IP_HARMONIC_P_BYTES] = (int)each.bytes,  [IP_HARMONIC_P_SPANS] = (int)each.spans
     };
     imgpar_status st = v && m && ints ? IMGPAR_OK : IMGPAR_E_HOST_MEMORY;
     memcpy(out, in[0], (size_t)(rows * columns * channels) * bytes);

@@ -10,6 +10,18 @@
 #include <string.h>
 
 #define IP_HOST
+#define P_MATRICES P[IP_LA_P_MATRICES]
+#define P_STEPS P[IP_LA_P_STEPS]
+#define P_STEPS_EACH P[IP_LA_P_STEPS_EACH]
+#define P_M P[IP_LA_P_M]
+#define P_N P[IP_LA_P_N]
+#define P_K P[IP_LA_P_K]
+#define P_SIDES P[IP_LA_P_SIDES]
+#define P_AT_ONCE P[IP_LA_P_AT_ONCE]
+#define P_BLOCKS P[IP_LA_P_BLOCKS]
+#define P_BEFORE_A P[IP_LA_P_BEFORE_A]
+#define P_BEFORE_B P[IP_LA_P_BEFORE_B]
+#define P_WORK P[IP_LA_P_WORK]
 typedef int64_t la_long;
 #define LA_GLOBAL
 #define LA_AS

@@ -48,9 +48,12 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     out->n_buffers = kernels[which].n_buffers;
     for (int k = 0; k < out->n_buffers; k++)
         out->buffers[k] = kernels[which].buffers[k];
-    const int params[] = { 0,          (int)dims[1],     (int)dims[2],    (int)dims[3],
-                           (int)items, (int)each.values, (int)each.bytes, (int)each.spans,
-                           (int)cycles };
+    const int params[IP_HARMONIC_N_P] = {
+        [IP_HARMONIC_P_ROWS] = (int)dims[1],       [IP_HARMONIC_P_COLUMNS] = (int)dims[2],
+        [IP_HARMONIC_P_CHANNELS] = (int)dims[3],   [IP_HARMONIC_P_ITEMS] = (int)items,
+        [IP_HARMONIC_P_VALUES] = (int)each.values, [IP_HARMONIC_P_BYTES] = (int)each.bytes,
+        [IP_HARMONIC_P_SPANS] = (int)each.spans,   [IP_HARMONIC_P_CYCLES] = (int)cycles
+    };
     ip_opaque_set_params(out, params, sizeof params / sizeof *params);
     ip_opaque_set_items(out, items, group);
     return true;
@@ -58,6 +61,7 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
 
 static const ip_opaque_kind kind = { .name = "harmonic",
                                      .shader = "harmonic",
+                                     .params = IP_HARMONIC_PARAMS(IP_PARAM_TEXT),
                                      .widen = ip_opaque_widen_all,
                                      .reads = ip_opaque_read_all,
                                      .scratch = scratch,

@@ -126,6 +126,7 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
 
 static const ip_opaque_kind kind = { .name = "linalg",
                                      .shader = "linalg",
+                                     .params = IP_LA_PARAMS(IP_PARAM_TEXT),
                                      .widen = widen,
                                      .reads = reads,
                                      .scratch = scratch,
