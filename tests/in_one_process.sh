@@ -12,9 +12,11 @@
 # most of the texts that are compiled: the quick tier has them compiled without it, in a cache of their own, since PoCL's does not
 # know the flag. With it every kind of kernel runs in check_schedules, and all of these in the full tier.
 case ${POCL_CACHE_DIR:+${IMGPAR_TEST_TIER:-}}:${1##*/} in
-quick:check_around | quick:check_axes | quick:check_complex | quick:check_demand | quick:check_elements | quick:check_find | \
-quick:check_functions | quick:check_fusion | quick:check_gathers | quick:check_generators | quick:check_gradient | \
-quick:check_linalg | quick:check_many_axes | quick:check_matrix | quick:check_regions | quick:check_states | quick:check_written*)
+quick:check_around | quick:check_axes | quick:check_branches | quick:check_complex | quick:check_demand | \
+quick:check_elements | quick:check_fft | quick:check_find | quick:check_functions | quick:check_fusion | \
+quick:check_gathers | quick:check_generators | quick:check_gradient | quick:check_linalg | quick:check_many_axes | \
+quick:check_matmul | quick:check_matrix | quick:check_numbers | quick:check_rank | quick:check_regions | \
+quick:check_states | quick:check_written*)
     POCL_EXTRA_BUILD_FLAGS="${POCL_EXTRA_BUILD_FLAGS:-} -cl-opt-disable"
     POCL_CACHE_DIR=$POCL_CACHE_DIR/unoptimized
     IMGPAR_CACHE_DIR=$POCL_CACHE_DIR/imgpar
