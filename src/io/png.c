@@ -7,10 +7,10 @@
  * Note [Chunks dropped]
  * Of the ancillary chunks only tRNS is given to libpng, and exact.c's is read by us where it stands behind IHDR; all
  * others are skipped unread. Their CRC is still checked: where it is wrong they are left out with a warning, but for
- * those that say what pixels are (says_pixels()), which are damage as critical chunks are. Text and profile chunks are compressed, and 57 bytes of them
- * can ask for a gigabyte; and many good pictures carry a profile that libpng calls an error. Those that are kept are
- * found by our own walk over the chunks (png_metadata.c), because they may follow the picture data, while a header is
- * wanted before that.
+ * those that say what pixels are (says_pixels()), which are damage as critical chunks are. Text and profile chunks are
+ * compressed, and 57 bytes of them can ask for a gigabyte; and many good pictures carry a profile that libpng calls an
+ * error. Those that are kept are found by our own walk over the chunks (png_metadata.c), because they may follow the
+ * picture data, while a header is wanted before that.
  *
  * Note [Long jumps]
  * libpng reports errors by calling us, and we may not return. Whatever must survive the jump is in struct reader, never
