@@ -539,8 +539,9 @@ IMGPAR_API imgpar_status imgpar_array_exif(const imgpar_array *a, imgpar_exif_va
 IMGPAR_API void imgpar_exif_release(imgpar_exif_value **list, size_t n);
 /* The value of a tag by its name, as imgpar_exif_name() knows it, or by its number, "0xc4a5"; NULL: there is none. */
 IMGPAR_API const imgpar_exif_value *imgpar_exif_find(imgpar_exif_value *const *list, size_t n, const char *name);
-/* The standard name of a tag, in any case of letters or under another name, "PhotographicSensitivity" for "ISO"; NULL:
- * no tag is called so. Constant. */
+/* The standard name of a tag, in any case of letters, with blanks, behind what other programs put before it, or under
+ * another name: "DateTimeOriginal" for "Date/Time Original" and for "Exif.Photo.DateTimeOriginal",
+ * "PhotographicSensitivity" for "ISO". NULL: no tag is called so. Constant. */
 IMGPAR_API const char *imgpar_exif_name(const char *name);
 /* 1: imgpar_exif_find() may find a value by it: it is the name of a tag, also of one that is always left out, as
  * "MakerNote", or a number of up to 16 bits. Else 0: it is misspelt. */

@@ -242,12 +242,44 @@ END_TEST
 
 START_TEST(what_a_tag_may_be_called)
 {
-    static const char *const good[] = { "Make",         "mAKE",   "ISO",         "MakerNote",
-                                        "StripOffsets", "GPSDOP", "tileoffsets", "0x927c",
-                                        "0x1",          "0xffff", "0x0000ffff",  "SpatialFrequencyResponse" };
-    static const char *const bad[] = { "",      "DateTaken", "0x",     "0xzz",  "0x1g",           "0x 1",
-                                       "0x-1",  "0x10000",   "0x0x12", "33434", "0xffffffffffff", "0x1ffffffffffffffff",
-                                       " Make", "Make " };
+    static const char *const good[] = { "Make",
+                                        "mAKE",
+                                        "ISO",
+                                        "MakerNote",
+                                        "StripOffsets",
+                                        "GPSDOP",
+                                        "tileoffsets",
+                                        "0x927c",
+                                        "0x1",
+                                        "0xffff",
+                                        "0x0000ffff",
+                                        "SpatialFrequencyResponse",
+                                        "0X9003",
+                                        "EXIF:Make",
+                                        "Exif.Photo.FNumber",
+                                        "Date Time Original",
+                                        "Date/Time Original",
+                                        "exif:0x9003" };
+    static const char *const bad[] = { "",
+                                       "DateTaken",
+                                       "0x",
+                                       "0xzz",
+                                       "0x1g",
+                                       "0x 1",
+                                       "0x-1",
+                                       "0x10000",
+                                       "0x0x12",
+                                       "33434",
+                                       "0xffffffffffff",
+                                       "0x1ffffffffffffffff",
+                                       " Make",
+                                       "Make ",
+                                       "EXIF:",
+                                       "Exif.Photo.",
+                                       "Photo.Make",
+                                       "EXIF: Make",
+                                       "EXIF:EXIF:Make",
+                                       " " };
     for (size_t k = 0; k < N(good); k++)
         ck_assert_msg(imgpar_exif_is_tag(good[k]) == 1, "%s", good[k]);
     for (size_t k = 0; k < N(bad); k++) {
@@ -256,6 +288,8 @@ START_TEST(what_a_tag_may_be_called)
     }
     ck_assert_int_eq(imgpar_exif_is_tag(NULL), 0);
     ck_assert_str_eq(imgpar_exif_name("makernote"), "MakerNote");
+    ck_assert_str_eq(imgpar_exif_name("Exif.GPSInfo.GPSLatitude"), "GPSLatitude");
+    ck_assert_str_eq(imgpar_exif_name("EXIF:Date/Time Original"), "DateTimeOriginal");
 }
 END_TEST
 
@@ -433,6 +467,10 @@ START_TEST(a_picture_without_exif_has_no_values)
     ck_assert_int_eq(imgpar_exif_memory("text", 4, &list, &n, message, sizeof message), IMGPAR_E_CORRUPT);
     ck_assert_ptr_nonnull(strstr(message, "not an image"));
     ck_assert_int_eq(imgpar_exif_memory(NULL, 0, &list, &n, NULL, 0), IMGPAR_E_ARGUMENT);
+    ck_assert_int_eq(imgpar_exif_memory(NULL, 0, &list, &n, message, sizeof message), IMGPAR_E_ARGUMENT);
+    ck_assert_str_eq(message, "exif: bytes, out and n must not be NULL");
+    ck_assert_int_eq(imgpar_exif_file("a.jpg", NULL, &n, message, sizeof message), IMGPAR_E_ARGUMENT);
+    ck_assert_str_eq(message, "exif: path, out and n must not be NULL");
     ck_assert_int_eq(imgpar_exif_file("no such file", &list, &n, message, sizeof message), IMGPAR_E_IO);
     ck_assert_ptr_null(list);
     ck_assert_uint_eq(n, 0);

@@ -151,6 +151,19 @@ START_TEST(every_truncation_is_an_error)
 }
 END_TEST
 
+/* Is byte at of a PNG, behind its length, one of a chunk that holds nothing of the picture? */
+static bool is_beside_the_pixels(blob b, size_t at)
+{
+    for (size_t chunk = 8; chunk + 12 <= b.n;) {
+        const unsigned char *p = b.bytes + chunk;
+        const size_t n = (size_t)p[2] << 8 | p[3];
+        if (at < chunk + 12 + n)
+            return at >= chunk + 4 && (p[4] & 0x20) && memcmp(p + 4, "tRNS", 4) != 0 && memcmp(p + 4, "imGP", 4) != 0;
+        chunk += 12 + n;
+    }
+    return false;
+}
+
 START_TEST(flipped_bytes_do_no_harm)
 {
     static const unsigned char flips[] = { 0x01, 0x80, 0xff, 0x10, 0x55 };
@@ -159,8 +172,8 @@ START_TEST(flipped_bytes_do_no_harm)
         for (int k = 0; k < N(flips); k++) {
             b.bytes[at] ^= flips[k];
             imgpar_status st = decode_at_all(b.bytes, b.n);
-            /* Every byte of a PNG is checked by a CRC. */
-            if (_i <= PNG_INTERLACED) ck_assert_int_ne(st, IMGPAR_OK);
+            /* Every byte of a PNG is checked by a CRC; what is wrong beside the pixels is left out. */
+            if (_i <= PNG_INTERLACED && !is_beside_the_pixels(b, at)) ck_assert_int_ne(st, IMGPAR_OK);
             b.bytes[at] ^= flips[k];
         }
     blob_free(&b);
@@ -309,6 +322,45 @@ START_TEST(ancillary_chunks_cost_nothing)
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
     ck_assert_int_lt(used.ru_maxrss, 400 * 1024); /* sanitizers included */
+}
+END_TEST
+
+/* What stands beside the pixels: with a wrong sum it is left out, and they are whole. */
+static const char *const beside[] = { "eXIf", "tEXt", "zTXt", "iCCP", "gAMA", "pHYs", "vpAg" };
+
+START_TEST(a_chunk_beside_the_pixels_with_a_wrong_sum_is_left_out)
+{
+    const char *type = beside[_i];
+    for (int late = 0; late <= 1; late++) {
+        blob b = sample(PNG_INTERLACED), whole = sample(PNG_INTERLACED);
+        ip_str warnings = IP_STR_INIT;
+        ip_image image, as_it_was;
+        ip_error err;
+        char line[96], strict[64];
+        png_add(&b, late ? "IEND" : "IDAT", type, "Raw profile type exif", 22);
+        b.bytes[png_find(b, type) + 12] ^= 1;
+        snprintf(strict, sizeof strict, "x: PNG: %s: CRC error, and left out", type);
+        snprintf(line, sizeof line, "%s\n", strict);
+        ck_assert_int_eq(decode_with(b.bytes, b.n, IP_FAIL_ON_ERROR, &warnings, &image, &err), IMGPAR_OK);
+        ck_assert_str_eq(ip_str_text(&warnings), line);
+        ck_assert_int_eq(decode_with(whole.bytes, whole.n, IP_FAIL_ON_WARNING, NULL, &as_it_was, &err), IMGPAR_OK);
+        ck_assert_mem_eq(image.pixels, as_it_was.pixels, as_it_was.size_bytes);
+        ip_image_release(&image);
+        ip_image_release(&as_it_was);
+        ck_assert_int_eq(decode_with(b.bytes, b.n, IP_FAIL_ON_WARNING, NULL, &image, &err), IMGPAR_E_CORRUPT);
+        ck_assert_str_eq(err.message, strict);
+        ip_str_free(&warnings);
+        blob_free(&b);
+        blob_free(&whole);
+    }
+}
+END_TEST
+
+START_TEST(transparency_with_a_wrong_sum_is_damage)
+{
+    blob b = sample(PNG_PALETTE);
+    b.bytes[png_find(b, "tRNS") + 8] ^= 1;
+    ck_tolerated(&b, IP_FAIL_ON_TRUNCATED, "x: PNG: tRNS: CRC error\n");
 }
 END_TEST
 
@@ -664,6 +716,8 @@ int main(void)
     tcase_add_loop_test(c, random_damage_does_no_harm, 0, N_SAMPLES);
     tcase_add_test(c, each_rule_is_stricter_than_the_one_before);
     tcase_add_test(c, what_was_not_decoded_is_zero);
+    tcase_add_loop_test(c, a_chunk_beside_the_pixels_with_a_wrong_sum_is_left_out, 0, N(beside));
+    tcase_add_test(c, transparency_with_a_wrong_sum_is_damage);
     tcase_add_test(c, a_critical_chunk_unknown_to_us_is_an_error);
     tcase_add_test(c, sizes_are_checked_before_memory_is_taken);
     tcase_add_test(c, a_hundred_scans_are_enough);

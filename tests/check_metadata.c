@@ -860,6 +860,38 @@ START_TEST(iptc_of_a_png_is_read_from_its_digits)
 }
 END_TEST
 
+/* ImageMagick's way before there was eXIf: with "Exif" and two zeros before the block, and under either name. */
+static const char *const exif_texts[] = { "exif", "APP1" };
+
+START_TEST(exif_of_a_png_is_read_from_its_digits_where_there_is_no_chunk)
+{
+    unsigned char own[26], other[26], body[200];
+    char digits[2 * sizeof other + 1];
+    const size_t n_own = exif_block(own, true, 3), n_other = exif_block(other, false, 6);
+    for (size_t k = 0; k < n_other; k++)
+        snprintf(digits + 2 * k, 3, "%02x", other[k]);
+    /* alone; before a chunk, and behind one, which counts */
+    for (int chunk = 0; chunk <= 2; chunk++) {
+        ip_metadata *m = NULL;
+        ip_header header;
+        ip_error err = { 0 };
+        const ip_read_options o = { .metadata = &m };
+        blob b = plain_png(3);
+        const int n = snprintf((char *)body, sizeof body, "Raw profile type %s%c\n%s\n%8zu\n457869660000%.20s\n%s\n",
+                               exif_texts[_i], 0, "exif", n_other + 6, digits, digits + 20);
+        if (chunk == 2) png_add(&b, "IDAT", "eXIf", own, n_own);
+        png_add(&b, "IDAT", "tEXt", body, (size_t)n);
+        if (chunk == 1) png_add(&b, "IEND", "eXIf", own, n_own);
+        ck_assert_int_eq(ip_io_probe(b.bytes, b.n, "x", &o, &header, &err), IMGPAR_OK);
+        ck_assert_int_eq(header.orientation, chunk ? 3 : 6);
+        ck_assert(m && m->exif.bytes);
+        ck_assert_mem_eq(m->exif.bytes, chunk ? "MM" : "II", 2);
+        ip_metadata_release(m);
+        blob_free(&b);
+    }
+}
+END_TEST
+
 /* Of inks, or, which no printer's file has, of red, green and blue. */
 START_TEST(the_profile_of_a_cmyk_jpeg_is_left_out)
 {
@@ -953,6 +985,7 @@ int main(void)
     tcase_add_loop_test(c, a_merged_packet_names_no_extension, 0, 6);
     tcase_add_loop_test(c, damaged_extended_xmp_and_iptc_are_left_out, 0, N(damages));
     tcase_add_loop_test(c, iptc_of_a_png_is_read_from_its_digits, 0, N(texts));
+    tcase_add_loop_test(c, exif_of_a_png_is_read_from_its_digits_where_there_is_no_chunk, 0, N(exif_texts));
     tcase_add_loop_test(c, the_profile_of_a_cmyk_jpeg_is_left_out, 0, 2);
     tcase_add_test(c, exif_directories_that_point_at_each_other_end);
     tcase_add_test(c, memory_may_end_anywhere);

@@ -234,6 +234,8 @@ static const struct {
       "blur: unknown parameter sigmaY; it has a, sigma, border, truncate, cval, alpha; that is sigma, of both axes; "
       "convsep(a, column, row) has weights for each" },
     { "canny", "threshold1=3", "canny: unknown parameter threshold1; it has a, low, high, sigma; that is low" },
+    { "remove_small", "min_size=3",
+      "remove_small: unknown parameter min_size; it has a, area, connectivity; that is area" },
     { "mean", "keepdim=true", "mean: unknown parameter keepdim; it has a, axis, keepdims; that is keepdims" },
     { "mean", "dtype=f32",
       "mean: unknown parameter dtype; it has a, axis, keepdims; that is cast(a, dtype), before or after" },

@@ -527,12 +527,35 @@ imgpar_status ip_exif_values_written(const ip_blob *exif, uint32_t width, uint32
     return st;
 }
 
+/* The text behind what other programs put before a tag's name: ExifTool's groups, Exiv2's and ImageMagick's keys. */
+static const char *behind_prefix(const char *text)
+{
+    static const char *const prefixes[] = { "EXIF:",       "IFD0:",       "ExifIFD:",      "GPS:",     "InteropIFD:",
+                                            "Exif.Image.", "Exif.Photo.", "Exif.GPSInfo.", "Exif.Iop." };
+    for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++)
+        if (strncasecmp(text, prefixes[k], strlen(prefixes[k])) == 0) return text + strlen(prefixes[k]);
+    return text;
+}
+
+/* In any case of letters, with blanks and the like between words: "Date/Time Original". */
+static bool is_called(const char *text, const char *name)
+{
+    for (bool is_first = true;; text++, name++, is_first = false) {
+        const size_t n = strspn(text, " _-/");
+        if (n > 0 && (is_first || !text[n])) return false;
+        text += n;
+        if (!*text || !*name) return *text == *name;
+        if (strncasecmp(text, name, 1) != 0) return false;
+    }
+}
+
 const char *imgpar_exif_name(const char *name)
 {
-    for (size_t k = 0; name && k < sizeof aliases / sizeof *aliases; k++)
-        if (strcasecmp(name, aliases[k].name) == 0) return aliases[k].here;
-    for (size_t k = 0; name && k < N_TAGS; k++)
-        if (strcasecmp(name, tags[k].name) == 0) return tags[k].name;
+    const char *text = name ? behind_prefix(name) : "";
+    for (size_t k = 0; k < sizeof aliases / sizeof *aliases; k++)
+        if (is_called(text, aliases[k].name)) return aliases[k].here;
+    for (size_t k = 0; k < N_TAGS; k++)
+        if (is_called(text, tags[k].name)) return tags[k].name;
     return NULL;
 }
 
@@ -540,7 +563,8 @@ bool ip_exif_tag_of(const char *text, ip_exif_tag *out)
 {
     *out = (ip_exif_tag){ .name = imgpar_exif_name(text) };
     if (!text || out->name) return out->name != NULL;
-    const size_t n_digits = strncmp(text, "0x", 2) == 0 ? strspn(text + 2, "0123456789abcdefABCDEF") : 0;
+    text = behind_prefix(text);
+    const size_t n_digits = strncasecmp(text, "0x", 2) == 0 ? strspn(text + 2, "0123456789abcdefABCDEF") : 0;
     if (n_digits == 0 || text[2 + n_digits]) return false;
     const unsigned long number = strtoul(text + 2, NULL, 16); /* the largest where it is beyond */
     out->number = (unsigned)number;

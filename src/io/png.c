@@ -6,10 +6,11 @@
  *
  * Note [Chunks dropped]
  * Of the ancillary chunks only tRNS is given to libpng, and exact.c's is read by us where it stands behind IHDR; all
- * others are skipped unread (their CRC is still checked). Text and profile chunks are compressed, and 57 bytes of them
- * can ask for a gigabyte; and many good pictures carry a profile that libpng calls an error. Those that are kept are
- * found by our own walk over the chunks (png_metadata.c), because they may follow the picture data, while a header is
- * wanted before that.
+ * others are skipped unread. Their CRC is still checked: where it is wrong they are left out with a warning, but for
+ * those that say what pixels are (says_pixels()), which are damage as critical chunks are. Text and profile chunks are
+ * compressed, and 57 bytes of them can ask for a gigabyte; and many good pictures carry a profile that libpng calls an
+ * error. Those that are kept are found by our own walk over the chunks (png_metadata.c), because they may follow the
+ * picture data, while a header is wanted before that.
  *
  * Note [Long jumps]
  * libpng reports errors by calling us, and we may not return. Whatever must survive the jump is in struct reader, never
@@ -23,6 +24,7 @@
 
 #include <png.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_CHUNK_BYTES = 64 << 20 };
@@ -111,6 +113,12 @@ static void on_error(png_structp png, const char *text)
     longjmp(r->jump, 1);
 }
 
+/* Is a warning of an ancillary chunk without which pixels would be others? */
+static bool says_pixels(const char *text)
+{
+    return strncmp(text, "tRNS:", 5) == 0 || strncmp(text, (const char *)ip_exact_chunk, 4) == 0;
+}
+
 static void on_warning(png_structp png, const char *text)
 {
     reader *r = png_get_error_ptr(png);
@@ -118,7 +126,15 @@ static void on_warning(png_structp png, const char *text)
     memcpy(r->last_warning, text, n);
     r->last_warning[n] = '\0';
     if (r->has_no_memory || strstr(text, "in IHDR")) return; /* an error follows */
-    if (ip_source_damaged(r->s, IP_DAMAGE_WARNING, "PNG", text, r->err)) longjmp(r->jump, 1);
+    char left_out[48];
+    ip_damage damage = IP_DAMAGE_WARNING;
+    if (strstr(text, ": CRC error") && says_pixels(text)) {
+        damage = IP_DAMAGE_READABLE;
+    } else if (strstr(text, ": CRC error") && text[0] >= 'a') { /* critical chunks begin with a capital */
+        snprintf(left_out, sizeof left_out, "%.30s, and left out", text);
+        text = left_out;
+    }
+    if (ip_source_damaged(r->s, damage, "PNG", text, r->err)) longjmp(r->jump, 1);
 }
 
 /* Runs a step; false when it jumped out. */
@@ -139,10 +155,12 @@ static void read_header(reader *r)
 {
     png_structp png = r->png;
     const bool is_lenient = r->s->fail_on < IP_FAIL_ON_ERROR;
-    const int crc = is_lenient ? PNG_CRC_WARN_USE : PNG_CRC_ERROR_QUIT;
     png_set_read_fn(png, r, on_read);
     png_set_benign_errors(png, is_lenient);
-    png_set_crc_action(png, crc, crc);
+    if (is_lenient)
+        png_set_crc_action(png, PNG_CRC_WARN_USE, PNG_CRC_WARN_USE);
+    else
+        png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_WARN_DISCARD);
     if (is_lenient) png_set_option(png, PNG_IGNORE_ADLER32, PNG_OPTION_ON);
     png_set_user_limits(png, IP_MAX_SIDE, IP_MAX_SIDE);
     png_set_chunk_malloc_max(png, MAX_CHUNK_BYTES);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The chunks of a PNG that tell of more than pixels: cICP iCCP sRGB gAMA cHRM pHYs eXIf, the XMP
- * packet of iTXt, and IPTC as ImageMagick and ExifTool write it: a text of hexadecimal digits. libpng is given none of
+ * packet of iTXt, and IPTC and, where no eXIf has it, EXIF as ImageMagick and ExifTool write them: texts of hexadecimal
+ * digits. libpng is given none of
  * them (png.c, Note [Chunks dropped]): eXIf and XMP may follow the picture data, where a header must not wait for them,
  * and libpng refuses profiles that others read.
  */
@@ -18,8 +19,8 @@
 #include <string.h>
 #include <zlib.h>
 
-static const char xmp_keyword[] = "XML:com.adobe.xmp";      /* with its zero */
-static const char iptc_keyword[] = "Raw profile type iptc"; /* the same */
+static const char xmp_keyword[] = "XML:com.adobe.xmp"; /* with its zero */
+static const char raw_keyword[] = "Raw profile type "; /* without it: a name of profiles[] follows */
 enum { MAX_CHUNK = 0x7fffffff, KEYWORD_BYTES = 80 /* of a profile, with its zero */ };
 
 static void put32(char *p, uint32_t v)
@@ -36,6 +37,7 @@ typedef struct reader {
     ip_metadata *contents;
     int *orientation;
     ip_error *err;
+    bool is_exif_text; /* what is found of EXIF was written as text; an eXIf counts more */
 } reader;
 
 static imgpar_status fail_memory(const reader *r)
@@ -145,7 +147,10 @@ static imgpar_status read_phys(reader *r, const unsigned char *p, size_t n)
 
 static imgpar_status read_exif(reader *r, const unsigned char *p, size_t n)
 {
-    if (r->contents->exif.bytes) return IMGPAR_OK;
+    if (r->contents->exif.bytes && !r->is_exif_text) return IMGPAR_OK;
+    ip_free(r->contents->exif.bytes);
+    r->contents->exif = (ip_blob){ NULL, 0 };
+    r->is_exif_text = false;
     *r->orientation = ip_exif_orientation(p, n);
     return ip_source_take_exif(r->s, "PNG", p, n, r->contents, r->err);
 }
@@ -200,37 +205,82 @@ static size_t read_digits(unsigned char *text, size_t n)
     return made == count ? count : 0;
 }
 
-/* Text of a tEXt or, compressed, a zTXt; with its digits taken for bytes. */
-static imgpar_status read_iptc(reader *r, const unsigned char *p, size_t n, bool is_packed)
+/* What a JPEG's APP1 would hold: behind "Exif" and two zeros, a TIFF block. Counts where there is no eXIf. */
+static imgpar_status take_exif(reader *r, const unsigned char *p, size_t n)
 {
-    const size_t head = sizeof iptc_keyword + (is_packed ? 1 : 0); /* the method */
+    static const unsigned char head[6] = { 'E', 'x', 'i', 'f' };
+    const size_t start = n >= sizeof head && memcmp(p, head, sizeof head) == 0 ? sizeof head : 0;
+    if (start == 0 && (n < 4 || (memcmp(p, "II*", 4) != 0 && memcmp(p, "MM\0*", 4) != 0))) return IMGPAR_OK;
+    r->is_exif_text = true;
+    *r->orientation = ip_exif_orientation(p + start, n - start);
+    return ip_source_take_exif(r->s, "PNG", p + start, n - start, r->contents, r->err);
+}
+
+static imgpar_status take_iptc(reader *r, const unsigned char *p, size_t n)
+{
+    return ip_source_take_iptc(r->s, "PNG", p, n, r->contents, r->err);
+}
+
+/* By what stands behind raw_keyword, with its zero. */
+static const struct profile {
+    char name[5];
+    const char *damage;
+    imgpar_status (*take)(reader *r, const unsigned char *p, size_t n);
+} profiles[] = {
+    { "iptc", "IPTC is damaged or too large, and left out", take_iptc },
+    { "exif", "EXIF is damaged or too large, and left out", take_exif },
+    { "APP1", "EXIF is damaged or too large, and left out", take_exif },
+};
+
+static const struct profile *find_profile(const reader *r, const char *name)
+{
+    for (size_t k = 0; k < sizeof profiles / sizeof *profiles; k++) {
+        const bool is_there = profiles[k].take == take_iptc ? r->contents->iptc.bytes : r->contents->exif.bytes;
+        if (memcmp(name, profiles[k].name, sizeof profiles[k].name) == 0 && !is_there) return &profiles[k];
+    }
+    return NULL;
+}
+
+/* Text of a tEXt or, compressed, a zTXt; with its digits taken for bytes. */
+static imgpar_status read_profile(reader *r, const unsigned char *p, size_t n, bool is_packed)
+{
+    const size_t name = sizeof raw_keyword - 1, head = name + sizeof profiles->name + (is_packed ? 1 : 0); /* method */
+    const struct profile *profile = n > head ? find_profile(r, (const char *)p + name) : NULL;
     ip_blob text = { NULL, 0 };
-    if (n <= head || memcmp(p, iptc_keyword, sizeof iptc_keyword) != 0 || r->contents->iptc.bytes) return IMGPAR_OK;
+    if (!profile) return IMGPAR_OK;
     imgpar_status st = is_packed                                 ? inflate_all(r, p + head, n - head, &text)
                        : ip_blob_copy(&text, p + head, n - head) ? IMGPAR_OK
                                                                  : fail_memory(r);
     if (st) return st;
     const size_t n_bytes = text.bytes ? read_digits(text.bytes, text.n) : 0;
-    st = n_bytes ? ip_source_take_iptc(r->s, "PNG", text.bytes, n_bytes, r->contents, r->err)
-                 : damaged(r, "IPTC is damaged or too large, and left out");
+    st = n_bytes ? profile->take(r, text.bytes, n_bytes) : damaged(r, profile->damage);
     ip_free(text.bytes);
     return st;
 }
 
-static imgpar_status read_text(reader *r, const unsigned char *p, size_t n) { return read_iptc(r, p, n, false); }
-static imgpar_status read_packed_text(reader *r, const unsigned char *p, size_t n) { return read_iptc(r, p, n, true); }
+static imgpar_status read_text(reader *r, const unsigned char *p, size_t n) { return read_profile(r, p, n, false); }
+static imgpar_status read_packed_text(reader *r, const unsigned char *p, size_t n)
+{
+    return read_profile(r, p, n, true);
+}
 
 static const struct chunk {
     char type[5];
     bool is_colour;      /* counts only before the picture data, as the specification has it */
     const char *keyword; /* which texts begin with; others of that type are not read */
+    size_t n_keyword;
     imgpar_status (*read)(reader *r, const unsigned char *p, size_t n);
 } chunks[] = {
-    { "cICP", true, NULL, read_cicp },          { "iCCP", true, NULL, read_iccp },
-    { "sRGB", true, NULL, read_srgb },          { "gAMA", true, NULL, read_gama },
-    { "cHRM", true, NULL, read_chrm },          { "pHYs", true, NULL, read_phys },
-    { "eXIf", false, NULL, read_exif },         { "iTXt", false, xmp_keyword, read_xmp },
-    { "tEXt", false, iptc_keyword, read_text }, { "zTXt", false, iptc_keyword, read_packed_text },
+    { "cICP", true, NULL, 0, read_cicp },
+    { "iCCP", true, NULL, 0, read_iccp },
+    { "sRGB", true, NULL, 0, read_srgb },
+    { "gAMA", true, NULL, 0, read_gama },
+    { "cHRM", true, NULL, 0, read_chrm },
+    { "pHYs", true, NULL, 0, read_phys },
+    { "eXIf", false, NULL, 0, read_exif },
+    { "iTXt", false, xmp_keyword, sizeof xmp_keyword, read_xmp },
+    { "tEXt", false, raw_keyword, sizeof raw_keyword - 1, read_text },
+    { "zTXt", false, raw_keyword, sizeof raw_keyword - 1, read_packed_text },
 };
 
 static const struct chunk *find_chunk(const unsigned char *type)
@@ -243,8 +293,8 @@ static const struct chunk *find_chunk(const unsigned char *type)
 /* Whether the chunk whose data begin at `at` is one that tells something. */
 static imgpar_status has_keyword(const reader *r, const struct chunk *chunk, uint64_t at, bool *has)
 {
-    char begin[sizeof iptc_keyword];
-    const size_t n = chunk->keyword ? strlen(chunk->keyword) + 1 : 0;
+    char begin[sizeof xmp_keyword > sizeof raw_keyword ? sizeof xmp_keyword : sizeof raw_keyword];
+    const size_t n = chunk->n_keyword;
     *has = true;
     imgpar_status st = n ? ip_source_peek(r->s, at, begin, n, has, r->err) : IMGPAR_OK;
     *has = *has && (!n || memcmp(begin, chunk->keyword, n) == 0);
@@ -272,7 +322,7 @@ static imgpar_status read_chunk(reader *r, const struct chunk *chunk, uint64_t a
 
 imgpar_status ip_png_read_metadata(const ip_source *s, ip_metadata *contents, int *orientation, ip_error *err)
 {
-    reader r = { s, contents, orientation, err };
+    reader r = { .s = s, .contents = contents, .orientation = orientation, .err = err };
     bool is_behind = false; /* the picture data */
     *orientation = 1;
     for (uint64_t at = 8;;) {

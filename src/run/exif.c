@@ -25,6 +25,13 @@ static imgpar_status tell(const ip_error *err, char *message, size_t message_siz
     return err->status;
 }
 
+/* Of a call without one of its pointers. */
+static imgpar_status fail_null(const char *needed, char *message, size_t message_size)
+{
+    if (message && message_size > 0) snprintf(message, message_size, "exif: %s, out and n must not be NULL", needed);
+    return IMGPAR_E_ARGUMENT;
+}
+
 /* What a header has told; m may be NULL. */
 static void list_values(const ip_metadata *m, const ip_header *header, imgpar_exif_value ***out, size_t *n,
                         ip_error *err)
@@ -38,7 +45,7 @@ imgpar_status imgpar_exif_memory(const void *bytes, size_t n_bytes, imgpar_exif_
     ip_error err = { IMGPAR_OK, "" };
     ip_metadata *m = NULL;
     ip_header header;
-    if (!begin(out, n) || !bytes) return IMGPAR_E_ARGUMENT;
+    if (!begin(out, n) || !bytes) return fail_null("bytes", message, message_size);
     const ip_read_options options = { .fail_on = IP_FAIL_ON_ERROR, .metadata = &m };
     if (!ip_io_probe(bytes, n_bytes, "image", &options, &header, &err)) list_values(m, &header, out, n, &err);
     ip_metadata_release(m);
@@ -52,7 +59,7 @@ imgpar_status imgpar_exif_file(const char *path, imgpar_exif_value ***out, size_
     ip_metadata *m = NULL;
     ip_header header;
     ip_file file;
-    if (!begin(out, n) || !path) return IMGPAR_E_ARGUMENT;
+    if (!begin(out, n) || !path) return fail_null("path", message, message_size);
     const ip_read_options options = { .fail_on = IP_FAIL_ON_ERROR, .metadata = &m };
     if (!ip_file_open(path, &options, &file, &header, &err)) {
         ip_file_release(&file);
