@@ -79,14 +79,19 @@ static bool is_mixed(const widths *w)
     return w->widest >= 4 && n_narrow >= FEW && MOST_OF_WIDEST * n_narrow >= n_wide && !w->calls;
 }
 
-/* Lanes of a loop that makes columns. Functions want the registers for themselves; those of f64 wait for one term of a
- * series after the other, so two vectors of them together take a fifth less where there are 32 registers. */
+/* Lanes of a loop that makes columns. Where there are 32 registers two vectors together pay for mixed widths, but for
+ * functions, which want the registers for themselves; and for those of f64, which wait for one term of a series after
+ * the other, and take a fifth less. With 16 registers the values of two are kept in memory, which pays only until
+ * bytes fill a vector. */
 static int row_width(const ip_site *site, const ip_expr *body, imgpar_dtype stored, const ip_places *places)
 {
-    enum { MANY_REGISTERS = 64 };
+    enum { BYTE_LANES = 16 };
     const widths w = widths_of(site, body, stored, places);
-    bool is_of_series = w.widest == 8 && w.has_series && site->options->tuning.vector_bytes >= MANY_REGISTERS;
-    return lanes_of(site, &w) * (is_mixed(&w) || is_of_series ? 2 : 1);
+    const bool has_many_registers = site->options->device.vector_bytes >= IP_WIDE_VECTOR;
+    const int lanes = lanes_of(site, &w);
+    bool is_of_series = w.widest == 8 && w.has_series;
+    bool are_two = has_many_registers ? is_mixed(&w) || is_of_series : is_mixed(&w) && lanes < BYTE_LANES;
+    return lanes * (are_two ? 2 : 1);
 }
 
 /* ---- the end of a loop over pixels: emit_row.c, Note [Gaps] ------------------------------ */

@@ -464,6 +464,8 @@ typedef struct ip_goal {
     const int64_t *place;
 } ip_goal;
 
+enum { IP_WIDE_VECTOR = 64 };
+
 /* What the device and its compiler are like. */
 typedef struct ip_device_traits {
     bool prefers_rows;       /* where no schedule is asked for: rows, for few long work-items; else tiles */
@@ -472,6 +474,7 @@ typedef struct ip_device_traits {
     bool keeps_calls;        /* it compiles a function that is not inlined once: emit.c, Note [Kernels that call] */
     bool has_few_items;      /* work-items are few and long, with caches of their own */
     bool uses_own_functions; /* exp, log, sin and so on are those of shaders/functions.cl */
+    int vector_bytes;        /* of its widest registers; of IP_WIDE_VECTOR there are 32, which gather, else 16 */
     ip_target target;
 } ip_device_traits;
 

@@ -45,7 +45,7 @@ int ip_lanes_of_ends(const ip_expr *body, int64_t channels, int vector_bytes);
 ip_expr *ip_of_channel(const ip_site *site, ip_expr *body, int c);
 
 /* Of pixels at computed places (emit_places.c, Note [Pixels at computed places]). */
-enum { IP_MOST_SHARED = 24 };
+enum { IP_MOST_SHARED = 24, IP_MOST_INDICES = 4 /* emit_indices.c */ };
 typedef struct ip_places {
     ip_expr *inner;                  /* an element, where all that it reads at computed places is inside */
     ip_expr *shared[IP_MOST_SHARED]; /* what the channels of a pixel share, above all places */

@@ -422,6 +422,7 @@ static ip_device_traits traits_of(const ip_device_facts *facts)
         .keeps_calls = facts->walks_rows,
         .has_few_items = facts->walks_rows,
         .uses_own_functions = facts->is_pocl && facts->kind == IP_DEVICE_CPU && facts->info.has_f64,
+        .vector_bytes = (int)facts->vector_bytes,
         .target = { facts->group_width, facts->group_height, facts->most_items, facts->info.local_bytes,
                     facts->constant_bytes, (int64_t)facts->image_width, (int64_t)facts->image_height,
                     facts->texel_channels, facts->half_channels },
@@ -443,6 +444,7 @@ ip_compile_options ip_context_compile_options(imgpar_context *ctx, const ip_devi
                                               .keeps_calls = true,
                                               .has_few_items = true,
                                               .uses_own_functions = true,
+                                              .vector_bytes = IP_WIDE_VECTOR,
                                               .target = ref_target };
     options.device = device ? traits_of(ip_device_facts_of(device)) : of_interpreter;
     return options;
