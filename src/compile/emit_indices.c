@@ -30,7 +30,7 @@ void ip_emit_indices_row(ip_emit *e, const ip_columns *c)
     const ip_places *places = c->segment->places;
     const char *arrays[IP_MOST_INDICES];
     const int number = e->n_values++;
-    const char *p = ip_text(e->ir, "p%d", number), *end = ip_text(e->ir, "end%d", number);
+    const char *p = ip_text(e->ir, "q%d", number), *end = ip_text(e->ir, "end%d", number);
     ip_stmt *blocks = ip_emit_for(e, p, c->from, c->to);
     blocks->d = ip_text(e->ir, "%d", BLOCK);
     blocks->parallel = IP_FEW;
