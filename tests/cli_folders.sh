@@ -297,25 +297,6 @@ for file in k/*.npy; do
     expect "what is written is whole" "$(wc -c < "$file")" $((150 * 150 * 4 + 128))
 done
 expect "and nothing half is left" "$(find k -name '.imgpar*')" ""
-# A FIFO is read as standard input is: by name, from whoever writes it. Where nobody does, one signal is enough.
-mkfifo fifo
-cat in/b.png > fifo &
-expect_run "a FIFO is an input as any other" 0 "" -e "invert(\$1)" in/a.png fifo -o "k/{name}.pgm"
-wait "$!"
-expect_run "and has the picture of its file" 0 "" -e "invert(\$1)" in/b.png -o k/b.pgm
-cmp -s k/b.pgm k/fifo.pgm || fail "and has the picture of its file: another one"
-for input in fifo -; do
-    timeout 20 "$imgpar_run" -e "invert(\$1)" "$input" -o k/never.png < fifo 2> err.txt &
-    pid=$!
-    if [ "$input" = - ]; then exec 3> fifo; fi
-    sleep 1
-    kill -TERM "$pid"
-    status=0
-    wait "$pid" || status=$?
-    expect "a signal ends waiting for $input" "$status" 143
-    exec 3>&-
-done
-rm fifo
 { "$imgpar_run" --format=pnm -e "resize(\$1, 999, 999)" in/a.png -o - 2> err.txt || echo $? > code; } | :
 expect "a closed pipe ends it as it ends others: status" "$(cat code)" 141
 expect "a closed pipe ends it as it ends others" "$(cat err.txt)" ""

@@ -14,8 +14,7 @@
  * stop_at is the first file that nobody needs any more: none from there on is begun, those that run are interrupted,
  * and nothing is told of them, be they done or not. A signal, a lost device, and a failure under --stop-on-error lower
  * it. What is before it is finished and told, so that --stop-on-error says the same however the threads went, but for a
- * signal, which interrupts everything. A thread that waits for the other end of a FIFO or of standard input cannot be
- * interrupted: where only such are left, the program ends without them.
+ * signal, which interrupts everything.
  */
 #include "files.h"
 
@@ -56,7 +55,6 @@ typedef struct slot {
     uint64_t bytes;         /* of the file */
     double difference;      /* of --verify */
     _Atomic double fraction;
-    atomic_bool is_opened; /* reading it may have waited for somebody, as a FIFO does; nothing is written before */
 } slot;
 
 typedef struct batch {
@@ -273,7 +271,6 @@ static outcome make_file(worker *w)
     w->slot->bytes = is_file ? (uint64_t)found.st_size : 0;
     if (!is_file || !b->o->skips_existing || !is_done_before(&found, output)) {
         imgpar_array *picture = inputs_open(b->in, w->k, b->ctx), *a = imgpar_pipeline_apply(b->p, b->ctx, &picture, 1);
-        atomic_store(&w->slot->is_opened, true);
         const uint64_t room = take_room(b, picture, a);
         what = write_file(w, a, output);
         give_room(b, room);
@@ -423,22 +420,11 @@ static progress_state state_of(batch *b)
     return now;
 }
 
-/* Has a signal been seen, while every file that is left waits to be opened, for as long as who writes it likes? */
-static bool is_abandoned(batch *b)
-{
-    bool waits = signals_seen() && b->head < b->next;
-    for (size_t k = b->head; k < b->next && waits; k++) {
-        slot *s = &b->slots[k % N_SLOTS];
-        waits = s->outcome == RUNNING && !atomic_load(&s->is_opened);
-    }
-    return waits;
-}
-
-/* Until the threads have ended and all is told; or until those that have not will not end by themselves. */
+/* Until the threads have ended and all is told. */
 static void attend(batch *b)
 {
     pthread_mutex_lock(&b->lock);
-    while ((b->n_running > 0 || b->head < b->next) && !is_abandoned(b)) {
+    while (b->n_running > 0 || b->head < b->next) {
         slot *s = &b->slots[b->head % N_SLOTS];
         progress_state now = state_of(b);
         const bool has_news = b->head < b->next && s->outcome != RUNNING;
@@ -500,13 +486,11 @@ int files_run(const options *o, const imgpar_pipeline *p, imgpar_context *ctx, c
         complain("no thread can be started");
     else
         attend(b);
-    const bool is_left = is_abandoned(b);
-    for (int k = 0; k < n && !is_left; k++)
+    for (int k = 0; k < n; k++)
         pthread_join(threads[k], NULL);
     progress_state last = state_of(b);
     progress_end(&b->bar, &last);
     const int status = end(b);
-    if (is_left) signals_raise(); /* which ends the threads, too */
     pthread_cond_destroy(&b->changed);
     pthread_mutex_destroy(&b->lock);
     pthread_mutex_destroy(&b->event_lock);

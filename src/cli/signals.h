@@ -2,7 +2,7 @@
 /*
  * Ctrl-C and its like. Before anything is evaluated a signal ends the program, as it ends any other; from then on the
  * first one asks the evaluation to stop, which closes and removes what it was writing, and a second one ends the
- * program at once. So does the first one where all that is left is waiting for an input (files.c).
+ * program at once.
  */
 #ifndef IMGPAR_CLI_SIGNALS_H
 #define IMGPAR_CLI_SIGNALS_H
