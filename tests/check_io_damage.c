@@ -168,14 +168,16 @@ START_TEST(flipped_bytes_do_no_harm)
 {
     static const unsigned char flips[] = { 0x01, 0x80, 0xff, 0x10, 0x55 };
     blob b = sample(_i);
-    for (size_t at = 0; at < b.n; at++)
+    for (size_t at = 0; at < b.n; at++) {
+        /* Every byte of a PNG is checked by a CRC; what is wrong beside the pixels is left out. */
+        const bool must_fail = _i <= PNG_INTERLACED && !is_beside_the_pixels(b, at);
         for (int k = 0; k < N(flips); k++) {
             b.bytes[at] ^= flips[k];
             imgpar_status st = decode_at_all(b.bytes, b.n);
-            /* Every byte of a PNG is checked by a CRC; what is wrong beside the pixels is left out. */
-            if (_i <= PNG_INTERLACED && !is_beside_the_pixels(b, at)) ck_assert_int_ne(st, IMGPAR_OK);
+            if (must_fail) ck_assert_int_ne(st, IMGPAR_OK);
             b.bytes[at] ^= flips[k];
         }
+    }
     blob_free(&b);
 }
 END_TEST

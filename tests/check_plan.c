@@ -134,6 +134,8 @@ START_TEST(rows_are_made_of_their_own_stage)
     expect(true, "nothing makes the blocks it skips");
     segment.loop = IP_LOOP_PLACES;
     expect(true, "nothing tells its places");
+    segment.loop = IP_LOOP_INDICES;
+    expect(true, "nothing tells its indices");
     segment.loop = IP_LOOP_LANES;
     expect(true, "has no lanes");
     segment.loop = IP_LOOP_STRIDED;

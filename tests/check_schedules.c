@@ -541,6 +541,11 @@ static const shape shapes[] = {
     /* weights that are computed, in whole numbers and in floats, of more taps than are written out */
     { "convolve($1, crop($1, 3, 4, 9, 9) % 7, scale=9)", IMGPAR_U8, 1, 61, 37, 0 },
     { "convolve($1 / 99, slice($1, [2 5], [5 8]) / 99, border=reflect)", IMGPAR_F32, 1, 61, 37, 0 },
+    /* what finds elements is made in blocks first, where gathers are slow */
+    { "cast(take(reshape(cast(gray($1), f32), [-1]), cast(floor(gray(cast($1, f32))), u8)) * 0.5 + $1 * 0.5, u8)",
+      IMGPAR_U8, 3, 61, 37, 0 },
+    { "cast(y - take(reshape(cast($1, i32), [-1]), clamp(cumsum(cast($1, i32), axis=1), 1, 30) - 1), u8)", IMGPAR_U8, 1,
+      1100, 3, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

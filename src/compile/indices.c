@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Which rows are made behind their indices: emit_indices.c, Note [Indices in blocks]. */
 #include "base/dtype.h"
+#include "base/integers.h"
 #include "compile/segments.h"
-
-enum { MOST_OPERATIONS = 400 };
 
 /* What pixels of other places are told by. */
 typedef struct index_check {
@@ -59,7 +58,7 @@ bool ip_fits_indices(const ip_site *site, const ip_placed *p, ip_segment *segmen
     const bool may = ip_site_vectorises(site) && site->options->device.vector_bytes < IP_WIDE_VECTOR &&
                      site->channels <= IP_WRITTEN_CHANNELS && !(site->channels > 1 && ip_is_flat(site, body));
     if (!may || ip_x_has_window(site->ir, body) || ip_x_has_loop(site->ir, body) ||
-        ip_x_size(site->ir, body) * site->channels > MOST_OPERATIONS)
+        ip_x_size(site->ir, body) * site->channels > IP_VECTORISED_OPERATIONS)
         return false;
     ip_x_descend(site->ir, body, note_indices, &c);
     if (!c.fits || c.found.n_shared == 0 || ip_only_gathers(site->ir, body)) return false;
@@ -67,7 +66,10 @@ bool ip_fits_indices(const ip_site *site, const ip_placed *p, ip_segment *segmen
     if (!places) return false;
     *places = c.found;
     places->shared_width = ip_width_of(site, places->shared[0], places->shared[0]->dtype);
+    for (int k = 1; k < places->n_shared; k++)
+        places->shared_width =
+            ip_min_int(places->shared_width, ip_width_of(site, places->shared[k], places->shared[k]->dtype));
     segment->elements = ip_elements_of(site, body, p->stage->dtype, places, false);
     segment->places = places;
-    return segment->elements.is_flat || segment->elements.is_vector;
+    return segment->elements.is_vector;
 }

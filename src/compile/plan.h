@@ -474,7 +474,8 @@ typedef struct ip_device_traits {
     bool keeps_calls;        /* it compiles a function that is not inlined once: emit.c, Note [Kernels that call] */
     bool has_few_items;      /* work-items are few and long, with caches of their own */
     bool uses_own_functions; /* exp, log, sin and so on are those of shaders/functions.cl */
-    int vector_bytes;        /* of its widest registers; of IP_WIDE_VECTOR there are 32, which gather, else 16 */
+    int vector_bytes;        /* of its widest registers; narrower ones than IP_WIDE_VECTOR are taken for 16 in number,
+                                whose gathers are not worth it, as AVX2's are */
     ip_target target;
 } ip_device_traits;
 

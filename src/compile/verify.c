@@ -140,7 +140,8 @@ static void check_elements(checker *c, const ip_placed *p, ip_expr *body, const 
 static void check_all_elements(checker *c, const ip_placed *p, const ip_segment *segment)
 {
     const bool is_plain = segment->loop == IP_LOOP_FLAT || segment->loop == IP_LOOP_PIXELS;
-    if (is_plain || segment->loop == IP_LOOP_SKIPS || segment->loop == IP_LOOP_PLACES)
+    if (is_plain || segment->loop == IP_LOOP_SKIPS || segment->loop == IP_LOOP_PLACES ||
+        segment->loop == IP_LOOP_INDICES)
         check_elements(c, p, segment->within, &segment->elements);
     if (is_plain && segment->elements.is_flat != (segment->loop == IP_LOOP_FLAT))
         complain(c, p->stage, "its loop is of another kind");
@@ -168,6 +169,8 @@ static void check_segment(checker *c, const ip_placed *p, const ip_segment *segm
     if (segment->loop == IP_LOOP_SKIPS && (!segment->skip.condition || !segment->skip.left))
         complain(c, p->stage, "nothing makes the blocks it skips");
     if (segment->loop == IP_LOOP_PLACES && !segment->places) complain(c, p->stage, "nothing tells its places");
+    if (segment->loop == IP_LOOP_INDICES && (!segment->places || segment->places->n_shared == 0))
+        complain(c, p->stage, "nothing tells its indices");
     if ((segment->loop == IP_LOOP_STRIDED || segment->loop == IP_LOOP_REPEATS) && segment->times < 2)
         complain(c, p->stage, "moves no pixels");
     if (segment->loop == IP_LOOP_LANES && !segment->part) complain(c, p->stage, "has no lanes");

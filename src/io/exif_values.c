@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "base/structs.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -537,12 +538,12 @@ static const char *behind_prefix(const char *text)
     return text;
 }
 
-/* In any case of letters, with blanks and the like between words: "Date/Time Original". */
+/* In any case of letters, with blanks and the like before its words, which begin with capitals: "Date/Time Original". */
 static bool is_called(const char *text, const char *name)
 {
     for (bool is_first = true;; text++, name++, is_first = false) {
         const size_t n = strspn(text, " _-/");
-        if (n > 0 && (is_first || !text[n])) return false;
+        if (n > 0 && (is_first || !isupper((unsigned char)*name))) return false;
         text += n;
         if (!*text || !*name) return *text == *name;
         if (strncasecmp(text, name, 1) != 0) return false;
@@ -563,7 +564,7 @@ bool ip_exif_tag_of(const char *text, ip_exif_tag *out)
 {
     *out = (ip_exif_tag){ .name = imgpar_exif_name(text) };
     if (!text || out->name) return out->name != NULL;
-    text = behind_prefix(text);
+    if (strncasecmp(text, "EXIF:", 5) == 0) text += 5; /* other prefixes are of one directory, and numbers of several */
     const size_t n_digits = strncasecmp(text, "0x", 2) == 0 ? strspn(text + 2, "0123456789abcdefABCDEF") : 0;
     if (n_digits == 0 || text[2 + n_digits]) return false;
     const unsigned long number = strtoul(text + 2, NULL, 16); /* the largest where it is beyond */

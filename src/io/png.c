@@ -113,10 +113,17 @@ static void on_error(png_structp png, const char *text)
     longjmp(r->jump, 1);
 }
 
-/* Is a warning of an ancillary chunk without which pixels would be others? */
+/* Is a warning of an ancillary chunk without which pixels would be others? Its name may be damaged, in a byte. */
 static bool says_pixels(const char *text)
 {
-    return strncmp(text, "tRNS:", 5) == 0 || strncmp(text, (const char *)ip_exact_chunk, 4) == 0;
+    const char *const types[] = { "tRNS", (const char *)ip_exact_chunk };
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+        int n_other = 0;
+        for (int j = 0; j < 4; j++)
+            n_other += text[j] != types[k][j];
+        if (n_other <= 1) return true;
+    }
+    return false;
 }
 
 static void on_warning(png_structp png, const char *text)
