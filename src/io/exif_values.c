@@ -538,7 +538,7 @@ static const char *behind_prefix(const char *text)
     return text;
 }
 
-/* In any case of letters, with blanks and the like before its words, which begin with capitals: "Date/Time Original". */
+/* In any case of letters, with blanks and the like before words, which begin with capitals: "Date/Time Original". */
 static bool is_called(const char *text, const char *name)
 {
     for (bool is_first = true;; text++, name++, is_first = false) {
