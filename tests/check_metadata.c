@@ -870,8 +870,8 @@ START_TEST(exif_of_a_png_is_read_from_its_digits_where_there_is_no_chunk)
     const size_t n_own = exif_block(own, true, 3), n_other = exif_block(other, false, 6);
     for (size_t k = 0; k < n_other; k++)
         snprintf(digits + 2 * k, 3, "%02x", other[k]);
-    /* alone; before a chunk, and behind one, which counts */
-    for (int chunk = 0; chunk <= 2; chunk++) {
+    /* alone; before a chunk, and behind one, which counts; behind and before one that is damaged */
+    for (int chunk = 0; chunk <= 4; chunk++) {
         ip_metadata *m = NULL;
         ip_header header;
         ip_error err = { 0 };
@@ -879,13 +879,15 @@ START_TEST(exif_of_a_png_is_read_from_its_digits_where_there_is_no_chunk)
         blob b = plain_png(3);
         const int n = snprintf((char *)body, sizeof body, "Raw profile type %s%c\n%s\n%8zu\n457869660000%.20s\n%s\n",
                                exif_texts[_i], 0, "exif", n_other + 6, digits, digits + 20);
-        if (chunk == 2) png_add(&b, "IDAT", "eXIf", own, n_own);
+        const bool is_whole = chunk == 1 || chunk == 2;
+        own[0] = is_whole ? 'M' : 'X';
+        if (chunk == 2 || chunk == 3) png_add(&b, "IDAT", "eXIf", own, n_own);
         png_add(&b, "IDAT", "tEXt", body, (size_t)n);
-        if (chunk == 1) png_add(&b, "IEND", "eXIf", own, n_own);
+        if (chunk == 1 || chunk == 4) png_add(&b, "IEND", "eXIf", own, n_own);
         ck_assert_int_eq(ip_io_probe(b.bytes, b.n, "x", &o, &header, &err), IMGPAR_OK);
-        ck_assert_int_eq(header.orientation, chunk ? 3 : 6);
+        ck_assert_int_eq(header.orientation, is_whole ? 3 : 6);
         ck_assert(m && m->exif.bytes);
-        ck_assert_mem_eq(m->exif.bytes, chunk ? "MM" : "II", 2);
+        ck_assert_mem_eq(m->exif.bytes, is_whole ? "MM" : "II", 2);
         ip_metadata_release(m);
         blob_free(&b);
     }

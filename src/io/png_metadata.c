@@ -145,14 +145,23 @@ static imgpar_status read_phys(reader *r, const unsigned char *p, size_t n)
     return IMGPAR_OK;
 }
 
+/* A block of EXIF that is whole takes the place of one that stood in a text. */
+static imgpar_status take_exif_block(reader *r, const unsigned char *p, size_t n, bool is_text)
+{
+    ip_metadata taken = { 0 };
+    imgpar_status st = ip_source_take_exif(r->s, "PNG", p, n, &taken, r->err);
+    if (!taken.exif.bytes && r->contents->exif.bytes) return st;
+    ip_free(r->contents->exif.bytes);
+    r->contents->exif = taken.exif;
+    r->is_exif_text = is_text;
+    *r->orientation = ip_exif_orientation(p, n);
+    return st;
+}
+
 static imgpar_status read_exif(reader *r, const unsigned char *p, size_t n)
 {
     if (r->contents->exif.bytes && !r->is_exif_text) return IMGPAR_OK;
-    ip_free(r->contents->exif.bytes);
-    r->contents->exif = (ip_blob){ NULL, 0 };
-    r->is_exif_text = false;
-    *r->orientation = ip_exif_orientation(p, n);
-    return ip_source_take_exif(r->s, "PNG", p, n, r->contents, r->err);
+    return take_exif_block(r, p, n, false);
 }
 
 /* keyword, zero, is compressed, method, language, zero, translated keyword, zero, text */
@@ -211,9 +220,7 @@ static imgpar_status take_exif(reader *r, const unsigned char *p, size_t n)
     static const unsigned char head[6] = { 'E', 'x', 'i', 'f' };
     const size_t start = n >= sizeof head && memcmp(p, head, sizeof head) == 0 ? sizeof head : 0;
     if (start == 0 && (n < 4 || (memcmp(p, "II*", 4) != 0 && memcmp(p, "MM\0*", 4) != 0))) return IMGPAR_OK;
-    r->is_exif_text = true;
-    *r->orientation = ip_exif_orientation(p + start, n - start);
-    return ip_source_take_exif(r->s, "PNG", p + start, n - start, r->contents, r->err);
+    return take_exif_block(r, p + start, n - start, true);
 }
 
 static imgpar_status take_iptc(reader *r, const unsigned char *p, size_t n)
@@ -294,10 +301,14 @@ static const struct chunk *find_chunk(const unsigned char *type)
 static imgpar_status has_keyword(const reader *r, const struct chunk *chunk, uint64_t at, bool *has)
 {
     char begin[sizeof xmp_keyword > sizeof raw_keyword ? sizeof xmp_keyword : sizeof raw_keyword];
+    char name[sizeof profiles->name];
     const size_t n = chunk->n_keyword;
     *has = true;
     imgpar_status st = n ? ip_source_peek(r->s, at, begin, n, has, r->err) : IMGPAR_OK;
     *has = *has && (!n || memcmp(begin, chunk->keyword, n) == 0);
+    if (st || !*has || chunk->keyword != raw_keyword) return st;
+    st = ip_source_peek(r->s, at + n, name, sizeof name, has, r->err);
+    *has = *has && find_profile(r, name);
     return st;
 }
 
