@@ -145,6 +145,7 @@ static void column(ip_sql_call *call, void *state, sqlite3_context *ctx, int k)
 
 const ip_sql_table ip_sql_table_pixels = {
     .name = "pixels",
+    .alias = "img_pixels",
     .columns = "x INTEGER, y INTEGER, r, g, b, a, v, source HIDDEN, x0 HIDDEN, y0 HIDDEN, w HIDDEN, h HIDDEN",
     .about = "one row a pixel; bounds on x and y are read no further. r, g, b, a and v are the numbers of the image, "
              "from 0 to its "

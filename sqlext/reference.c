@@ -207,6 +207,11 @@ static int fill_reference(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *
         const ip_sql_table *t = ip_sql_table_get(k);
         add_row(rows, "table", sqlite3_mprintf("%s", t->name), ip_sql_table_arguments(t), t->about, t->columns);
         ip_sql_set_text(rows, 5, t->example);
+        if (!t->alias) continue;
+        char *about = sqlite3_mprintf("%s() under another name", t->name);
+        add_row(rows, "table", sqlite3_mprintf("%s", t->alias), ip_sql_table_arguments(t), about, t->columns);
+        ip_sql_set_text(rows, 5, t->example);
+        sqlite3_free(about);
     }
     return SQLITE_OK;
 }

@@ -417,15 +417,21 @@ static void module_destroy(void *user)
     sqlite3_free(data);
 }
 
-int ip_sql_add_table(const ip_sql_setup *setup, const ip_sql_table *table)
+static int add_module(const ip_sql_setup *setup, const ip_sql_table *table, const char *name)
 {
     module_data *data = sqlite3_malloc64(sizeof *data);
     if (!data) return SQLITE_NOMEM;
     data->conn = ip_sql_connection_register(setup->conn);
     data->table = table;
     data->vetted = NULL;
-    return sqlite3_create_module_v2(setup->db, table->name, table->parameters ? &created_module : &eponymous_module,
-                                    data, module_destroy);
+    return sqlite3_create_module_v2(setup->db, name, table->parameters ? &created_module : &eponymous_module, data,
+                                    module_destroy);
+}
+
+int ip_sql_add_table(const ip_sql_setup *setup, const ip_sql_table *table)
+{
+    const int rc = add_module(setup, table, table->name);
+    return rc || !table->alias ? rc : add_module(setup, table, table->alias);
 }
 
 static const ip_sql_table *const all[] = {

@@ -41,9 +41,9 @@ typedef struct ip_sql_ask {
 } ip_sql_ask;
 
 typedef struct ip_sql_table {
-    const char *name;
-    const char *columns; /* as in CREATE TABLE, the arguments last, each HIDDEN */
-    const char *about;   /* for the reference: what a row is, and an example */
+    const char *name, *alias; /* the latter: the same under another name, or NULL */
+    const char *columns;      /* as in CREATE TABLE, the arguments last, each HIDDEN */
+    const char *about;        /* for the reference: what a row is, and an example */
     const char *example;
     int n_columns; /* without the arguments */
     int n_arguments, n_required;

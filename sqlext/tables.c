@@ -162,6 +162,7 @@ static int fill_histogram(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *
 
 const ip_sql_table ip_sql_table_histogram = {
     .name = "histogram",
+    .alias = "img_histogram",
     .columns = "channel INTEGER, bin INTEGER, lo, hi, count INTEGER, percent REAL,"
                " source HIDDEN, bins HIDDEN, only_channel HIDDEN, lowest HIDDEN, highest HIDDEN",
     .about = "one row a channel (-1: all) and bin, from lowest to highest (black and white; data: the dtype's range, "

@@ -86,3 +86,7 @@ SELECT length(img_invert(blur(lazy(x'0102'), 1))) > 80;
 SELECT png(img_invert(blur(lazy(x'0102'), 1)));
 SELECT png(apply('blur($1, 1)', lazy(x'0102')));
 SELECT img_mean(blur(lazy(x'0102'), 1));
+
+.print pixels and histogram under names with the prefix
+SELECT x, y, v FROM img_pixels(apply('make(4, 3, x + y)')) WHERE y = 1 AND x < 2;
+SELECT bin, count FROM img_histogram(apply('make(4, 3, x + y)'), 4) WHERE count > 0;
