@@ -363,6 +363,10 @@ START_TEST(transparency_with_a_wrong_sum_is_damage)
     blob b = sample(PNG_PALETTE);
     b.bytes[png_find(b, "tRNS") + 8] ^= 1;
     ck_tolerated(&b, IP_FAIL_ON_TRUNCATED, "x: PNG: tRNS: CRC error\n");
+    /* nor is a damaged name one of a chunk that nobody needs */
+    b = sample(PNG_PALETTE);
+    b.bytes[png_find(b, "tRNS") + 7] ^= 0x20;
+    ck_tolerated(&b, IP_FAIL_ON_TRUNCATED, "x: PNG: tRNs: CRC error\n");
 }
 END_TEST
 

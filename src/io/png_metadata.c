@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The chunks of a PNG that tell of more than pixels: cICP iCCP sRGB gAMA cHRM pHYs eXIf, the XMP
- * packet of iTXt, and IPTC and, where no eXIf has it, EXIF as ImageMagick and ExifTool write them: texts of hexadecimal
- * digits. libpng is given none of
- * them (png.c, Note [Chunks dropped]): eXIf and XMP may follow the picture data, where a header must not wait for them,
- * and libpng refuses profiles that others read.
+ * The chunks of a PNG that tell of more than pixels: cICP iCCP sRGB gAMA cHRM pHYs eXIf, the XMP packet of iTXt, and
+ * IPTC and, where no eXIf has it, EXIF as ImageMagick and ExifTool write them: texts of hexadecimal digits. libpng is
+ * given none of them (png.c, Note [Chunks dropped]): eXIf and XMP may follow the picture data, where a header must not
+ * wait for them, and libpng refuses profiles that others read.
  */
 #include "io/png_metadata.h"
 
