@@ -258,6 +258,90 @@ static const struct {
     { "inliers(ones([3 2]), ones([3 2]), $1, -1)", "inliers: threshold=-1 is below 0" },
 };
 
+/* What the numbers are is known once they are computed. $1: zeros of 3 x 3. */
+#define NO_INVERSE "warp_by: the matrix has no inverse: its determinant is 0"
+#define NOT_FINITE "has an element that is not finite"
+#define STEPS(N, F) "(p, q) = iterate((ones([4 4]), eye(3)), " #N ", (a, m) -> (" F ", m - eye(3) * 0.25))\nsum(p)"
+static const struct {
+    const char *text, *why;
+} computed[] = {
+    { "warp(ones([4 4]), $1)", NO_INVERSE },
+    { "warp(ones([4 4]), slice($1 * 2, 0, 2))", NO_INVERSE },
+    { "warp(ones([4 4]), matinv($1))", "warp_by: matrix " NOT_FINITE },
+    { "warp(ones([4 4]), eye(3) / sum($1))", "warp_by: matrix " NOT_FINITE },
+    { "warp(ones([4 4]), eye(3, dtype=f64) * 1e-60)",
+      "warp_by: the matrix has no inverse in f32: its elements would go up to 1e+60" },
+    { "blur(warp(ones([4 4]), $1) + 1, 2)", NO_INVERSE },
+    { "a = warp(ones([4 4]), eye(3) + $1)\nwarp(a, eye(3) * (mean(a) - 1))", NO_INVERSE },
+    { "sum($1) == 0 ? warp(ones([4 4]), $1) : ones([4 4])", NO_INVERSE },
+    { STEPS(5, "warp(a, m)"), NO_INVERSE },
+    { STEPS(2, "warp(a, eye(3) * 0)"), NO_INVERSE },
+    { "m = eye(3) * sum($1)\ngrad(sum(warp(ones([4 4]), m)), m)", NO_INVERSE },
+    { "warp(ones([4 4]), estimate_affine(numbers([0 0; 1 1; 2 2]), numbers([0 0; 1 0; 0 1])))", "warp_by: " },
+    { "convolve(cast(ones([4 4]), u8), $1 / sum($1))", "convolve_by: matrix " NOT_FINITE },
+    { "convolve(ones([4 4]), complex($1 / sum($1), 0))", NOT_FINITE },
+};
+
+START_TEST(what_is_computed_and_unusable_is_an_error) /* _i: the text, by the device and by the interpreter */
+{
+    const int k = _i / 2;
+    const float zeros[9] = { 0 };
+    char *got = NULL;
+    imgpar_array *in = imgpar_array_from_data(written_context, IMGPAR_F32, 2, (int64_t[]){ 3, 3 }, zeros);
+    ck_assert_int_eq(imgpar_context_set(written_context, "schedule", _i % 2 ? "ref" : "auto"), IMGPAR_OK);
+    imgpar_array *made = imgpar_apply(written_context, computed[k].text, &in, 1);
+    ck_assert_msg(imgpar_array_status(made) == IMGPAR_OK, "%s: %s", computed[k].text, imgpar_array_message(made));
+    ck_assert_msg(imgpar_array_text(made, NULL, &got) == IMGPAR_E_ARGUMENT, "%s is taken", computed[k].text);
+    ck_assert_msg(strstr(imgpar_array_message(made), computed[k].why) != NULL, "%s: %s", computed[k].text,
+                  imgpar_array_message(made));
+    imgpar_array_release(made);
+    imgpar_array_release(in);
+    ck_assert_int_eq(imgpar_context_set(written_context, "schedule", "auto"), IMGPAR_OK);
+}
+END_TEST
+
+/* Sides that are not taken, steps that are not run, and steps that each have a matrix of their own. */
+static const struct {
+    const char *text, *as;
+} usable[] = {
+    { "m = eye(3) * 0\nsum(det(m) != 0 ? warp(ones([4 4]), m) : ones([4 4]))", "16" },
+    { "m = eye(3) * 0\ndet(m) != 0 ? sum(warp(ones([4 4]), m)) : 7", "7" },
+    { STEPS(4, "warp(a, m)"), "16" },
+    { STEPS(6, "det(m) == 0 ? a : warp(a, m)"), "16" },
+    { STEPS(0, "warp(a, eye(3) * 0)"), "16" },
+    { "s = numbers([0 0 1; 0 0 0; 0 0 0])\n(p, q) = iterate((cast(make(9, 1, x == 0), f32), eye(3)), 3, (a, m) -> "
+      "(warp(a, m + s), m + s))\nsum(p * x)",
+      "6" },
+    { "sum(warp(ones([4 4]), eye(3) * -1))", "16" },
+    { "sum(warp(ones([4 4]), eye(3) * 1e-20))", "16" },
+};
+
+START_TEST(what_is_usable_is_computed) { written_prints(usable[_i].text, usable[_i].as); }
+END_TEST
+
+/* A graph that is met again has a plan that is kept, and numbers of its own each time. */
+START_TEST(each_call_looks_at_its_own_numbers)
+{
+    static const char *const texts[] = { "warp($1, $2)", "warp($1, $2 * 2)" };
+    float pixels[16] = { 0 }, out[16];
+    for (int k = 0; k < 10; k++) {
+        const float factor = k == 7 ? 0 : 1, matrix[9] = { factor, 0, (float)(k % 4), 0, 1, 0, 0, 0, 1 };
+        pixels[0] = 5;
+        for (size_t i = 0; i < 2; i++) {
+            imgpar_array *in[] = { imgpar_array_from_data(written_context, IMGPAR_F32, 2, (int64_t[]){ 4, 4 }, pixels),
+                                   imgpar_array_from_data(written_context, IMGPAR_F32, 2, (int64_t[]){ 3, 3 },
+                                                          matrix) };
+            imgpar_array *made = imgpar_apply(written_context, texts[i], in, 2);
+            ck_assert_int_eq(imgpar_array_read(made, out, sizeof out), k == 7 ? IMGPAR_E_ARGUMENT : IMGPAR_OK);
+            if (k != 7) ck_assert_float_eq(out[k % 4], 5);
+            imgpar_array_release(made);
+            imgpar_array_release(in[0]);
+            imgpar_array_release(in[1]);
+        }
+    }
+}
+END_TEST
+
 START_TEST(what_does_not_fit_is_refused) { written_refuses(refused[_i].text, refused[_i].why); }
 END_TEST
 
@@ -268,5 +352,9 @@ int main(void)
     tcase_add_loop_test(tc, pictures_move_by_an_array, 0, 3);
     tcase_add_loop_test(tc, small_arrays, 0, (int)(sizeof small / sizeof *small));
     tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));
+    tcase_add_loop_test(tc, what_is_computed_and_unusable_is_an_error, 0,
+                        2 * (int)(sizeof computed / sizeof *computed));
+    tcase_add_loop_test(tc, what_is_usable_is_computed, 0, (int)(sizeof usable / sizeof *usable));
+    tcase_add_test(tc, each_call_looks_at_its_own_numbers);
     return written_run("written motion", tc);
 }

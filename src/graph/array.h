@@ -116,7 +116,7 @@ struct imgpar_array {
     ip_source *source;     /* leaves "open" and "data"; else NULL */
     ip_shrink shrink;      /* leaves that decode a JPEG smaller */
     ip_metadata *metadata; /* what is written with it where it is a picture; NULL: nothing */
-    unsigned promises;     /* 1 << border, of the promises below it and its own: ir/expr.h, Note [Promises] */
+    unsigned promises;     /* its own and those below it: 1 << border (ir/expr.h, Note [Promises]), IP_PROMISES_USE */
     bool is_from_file;     /* some of its pixels were decoded: without a profile they are taken for sRGB */
     unsigned mixes;        /* ip_mixture, of it or of what is below it */
     ip_loop *loop;         /* op "iterate"; param 0 is the projection; else NULL */
@@ -160,6 +160,8 @@ enum { IP_WARNING_BYTES = 512 };
 /* The warning of a or, first, of what is below it into buf, of IP_WARNING_BYTES: "blend: profiles differ: ..."; ""
  * where there is none. */
 char *ip_mixture_warning(const imgpar_array *a, ip_mixture mixture, char *buf);
+/* Among an array's promises: it, or what is below it, is of the row IP_USABLE. */
+#define IP_PROMISES_USE (1U << 31)
 /* What a loop or a function is made over: nothing but a value that an evaluation gives it. */
 bool ip_array_is_placeholder(const imgpar_array *a);
 /* The same in all that evaluations depend on but inputs and elements: row, parameters, type, range, loop; metadata may

@@ -33,7 +33,9 @@ enum {
     IP_OP_PLACES = 4096,   /* element-wise, but of places of a picture: takes up to four axes */
     IP_OP_BATCH = 8192,    /* computes with matrices in the last two axes, those before are a batch (ops/along.h) */
     IP_OP_PART = 16384,    /* hidden, but texts may call it: those of written rows, and of graphs (graph/unparse.c) */
-    IP_OP_LOOKS = 32768    /* its type is told by elements of an input, not by the input's type alone */
+    IP_OP_LOOKS = 32768,   /* its type is told by elements of an input, not by the input's type alone */
+    IP_OP_FINITE = 65536,  /* the elements of its last input must be finite: made to by a node of the row IP_USABLE */
+    IP_OP_USABLE = 131072  /* that row: run/usable.c looks at its input before what reads it is computed */
 };
 /* What info.takes_complex is, and info.takes_many_axes. */
 #define IP_OP_TAKES_COMPLEX(flags) (((flags) & (IP_OP_COMPLEX | IP_OP_LINEAR)) != 0)
@@ -41,6 +43,8 @@ enum {
     (((flags) & (IP_OP_ELEMENTWISE | IP_OP_VIEW | IP_OP_ANY_RANK | IP_OP_ALONG | IP_OP_BATCH)) != 0 && \
      ((flags)&IP_OP_PLACES) == 0)
 
+/* The row whose input everything behind it depends on: a few numbers that must be usable (ops/usable.h). */
+#define IP_USABLE "usable"
 /* The row that joins the arrays of a row that takes more than its one (lexsort), which takes them apart. */
 #define IP_KEYS "keys"
 /* The row that tells where the different values of a vector stand (ops/distinct.h). */

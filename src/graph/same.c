@@ -41,7 +41,7 @@ bool ip_array_is_placeholder(const imgpar_array *a) { return !a->op->lower && !a
 /* Those of its inputs, and its own. */
 static unsigned promises_of(const imgpar_array *a)
 {
-    unsigned promises = 0;
+    unsigned promises = a->op->flags & IP_OP_USABLE ? IP_PROMISES_USE : 0;
     for (int k = 0; k < a->n_inputs; k++)
         promises |= a->inputs[k]->promises;
     for (int k = 0; k < a->op->info.n_params; k++)
@@ -98,9 +98,8 @@ static bool same_type(const ip_type *a, const ip_type *b)
 
 bool ip_array_same_alone(const imgpar_array *a, const imgpar_array *b)
 {
-    if (a->op != b->op || a->n_inputs != b->n_inputs || a->loop != b->loop || a->bends != b->bends ||
-        a->range.lo != b->range.lo || a->range.hi != b->range.hi || a->shrink.by != b->shrink.by ||
-        !same_type(&a->type, &b->type))
+    if (a->op != b->op || a->loop != b->loop || a->bends != b->bends || a->range.lo != b->range.lo ||
+        a->range.hi != b->range.hi || a->shrink.by != b->shrink.by || !same_type(&a->type, &b->type))
         return false;
     for (int k = 0; k < a->op->info.n_params; k++)
         if (!same_param(&a->params[k], &b->params[k])) return false;

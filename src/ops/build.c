@@ -15,6 +15,7 @@
 #include "ops/complex.h"
 #include "ops/coverage.h"
 #include "ops/infer.h"
+#include "ops/usable.h"
 #include "ops/white.h"
 
 #include <assert.h>
@@ -250,6 +251,7 @@ static imgpar_array *typed_node(imgpar_context *ctx, const ip_op *op, const ip_a
         if (!op->infer(node, err) && !ip_white_meet(node, &changed, err) && changed) op->infer(node, err);
         ip_white_infer(node, &node->type);
         if (!err->status) check_folded(node, err);
+        if (!err->status) ip_usable_guard(node, err);
         if (!err->status) ip_alpha_infer(node);
     }
     return node;

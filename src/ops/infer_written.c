@@ -9,6 +9,7 @@
 #include "ops/derived.h"
 #include "ops/infer.h"
 #include "ops/regions.h"
+#include "ops/usable.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,14 +20,10 @@ static imgpar_status check_invertible(const imgpar_array *node, ip_error *err)
 {
     const ip_param *p = ip_param_get(node, "matrix");
     const char *name = node->op->info.name;
-    const double *m = p->numbers, last[3] = { 0, 0, 1 }, *n = p->rows == 3 ? m + 6 : last;
     if (p->cols != 3 || p->rows < 2 || p->rows > 3)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the matrix is %dx%d; it must be 2x3 or 3x3", name, p->rows,
                        p->cols);
-    double determinant =
-        m[0] * (m[4] * n[2] - m[5] * n[1]) - m[1] * (m[3] * n[2] - m[5] * n[0]) + m[2] * (m[3] * n[1] - m[4] * n[0]);
-    if (isfinite(determinant) && determinant != 0) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the matrix has no inverse: its determinant is %g", name, determinant);
+    return ip_check_motion(name, p->numbers, p->rows, err);
 }
 
 /* The division model has one coefficient. */

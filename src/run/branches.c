@@ -6,6 +6,9 @@
  * as the side that is taken: what only the other side needs is neither decoded nor computed, and what is taken fuses
  * with what reads it, streams and is cut into parts as if it had been written alone. Values are those of a select.
  *
+ * A branch with a side that looks at numbers before it is computed (usable.c) is decided whatever that costs: of the
+ * other side nothing is an error.
+ *
  * A condition that must be known before anything is planned costs a plan, a launch and a look at its value from the
  * host, where the interpreter computes what follows the last fold. It pays where what one side needs and nobody else is
  * much: decoding, a loop, a kernel of the user, or passes over least_work elements and as many as the branch has. A
@@ -62,10 +65,16 @@ static void deciding_free(deciding *d)
     ip_free(d->open);
 }
 
+/* What a side depends on is looked at before (usable.c), which is for the side that is taken alone. */
+static bool looks_at_side(const imgpar_array *node)
+{
+    return (node->inputs[1]->promises | node->inputs[2]->promises) & IP_PROMISES_USE;
+}
+
 static bool is_open(const deciding *d, const imgpar_array *node)
 {
     return node->op->flags & IP_OP_BRANCH && ip_type_count(&node->inputs[0]->type) == 1 &&
-           ip_type_count(&node->type) > 1 && !ip_choices_find(d->choices, node);
+           (ip_type_count(&node->type) > 1 || looks_at_side(node)) && !ip_choices_find(d->choices, node);
 }
 
 /* What of a node's inputs is read whatever sides will be taken: *n of them. */
@@ -336,6 +345,7 @@ static imgpar_status decline(deciding *d, size_t *from, ip_choices *choices, ip_
     for (; !st && *from < end; ++*from) {
         imgpar_array *branch = d->open[*from];
         bool worth = false, shares = false;
+        if (looks_at_side(branch)) continue;
         st = is_worth(d, branch, &worth, err);
         if (!st && worth && !d->keeps) st = shares_work(d, branch, &shares, err);
         if (st || (worth && !shares)) continue;

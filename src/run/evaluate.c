@@ -4,6 +4,7 @@
  *
  *     branches are decided (branches.c); what follows sees the sides that are taken
  *     loops below the arrays are run first (loop.c); their results then count as sources
+ *     numbers on which all depends are computed and looked at (usable.c)
  *     ip_compile          the graph becomes kernels
  *     demand              backwards from the results: the region of every stage that is needed
  *     for each kernel     sources decoded and uploaded on first use, outputs allocated, launched;
@@ -26,6 +27,7 @@
 #include "run/promises.h"
 #include "run/ref.h"
 #include "run/share.h"
+#include "run/usable.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -392,15 +394,22 @@ void ip_evaluation_change_source(evaluation *e, ip_stage *s, ip_value *takes)
 
 /* ---- steps of loops ---------------------------------------------------------------------------------- */
 
-/* Between steps a plan holds none of the carried values, so that their memory is free for the next ones. */
+/* What a step's plan reads and each step has a value of its own of: a carried value, or what was looked at before. */
+static bool is_of_step(const ip_step *step, const ip_stage *s)
+{
+    bool is = s->kind == IP_STAGE_SOURCE && s->node->op->flags & IP_OP_USABLE;
+    for (int i = 0; i < step->n_placeholders; i++)
+        is |= s->kind == IP_STAGE_SOURCE && s->node == step->placeholders[i];
+    return is;
+}
+
+/* Between steps a plan holds none of these values, so that their memory is free for the next ones. */
 static void change_placeholders(evaluation *e, const ip_step *step, bool has_values)
 {
     for (int k = 0; k < e->plan->ir->n_stages; k++) {
         ip_stage *s = e->plan->ir->stages[k];
-        for (int i = 0; i < step->n_placeholders; i++) {
-            if (s->kind != IP_STAGE_SOURCE || s->node != step->placeholders[i]) continue;
-            ip_evaluation_change_source(e, s, has_values ? ip_array_pin(step->placeholders[i]) : NULL);
-        }
+        if (is_of_step(step, s))
+            ip_evaluation_change_source(e, s, has_values ? ip_array_pin((imgpar_array *)s->node) : NULL);
     }
 }
 
@@ -551,13 +560,14 @@ static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **val
     q->use_ref = q->use_ref || !ctx->device || ctx->tuning.schedule == IP_SCHEDULE_REF;
     pthread_mutex_unlock(&ctx->lock);
     if (planned) q->use_ref = q->step->is_for_ref;
-    ip_held loops = { 0 }, kept = { 0 };
+    ip_held loops = { 0 }, kept = { 0 }, looked_at = { 0 };
     ip_choices own = { 0 };
     st = planned || q->goal.choices ? IMGPAR_OK : decide_branches(ctx, q, &own, &kept, err);
     if (!q->goal.choices) q->goal.choices = &own;
     if (!st && !planned) st = ip_loops_run(ctx, q->arrays, n, q->options, q->use_ref, q->goal.choices, &loops, err);
     if (!st && q->options && q->options->poll && q->options->poll(q->options->user, 0))
         st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
+    if (!st) st = ip_usable_look(ctx, q, &looked_at, err);
     if (!st) st = ip_promises_keep(ctx, q, err);
     for (size_t k = 0; !st && is_shared_out(ctx, q) && k < n;
          k++) { /* its devices' threads tell how far they are, all together */
@@ -568,6 +578,7 @@ static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **val
     if (!st) st = run(ctx, q, loops.n == 0 && own.n == 0, values, err);
     ip_held_release(&loops);
     ip_held_release(&kept);
+    ip_held_release(&looked_at);
     ip_choices_free(&own);
     if (st) release_values(q, values);
     ip_turn_end(&turn);

@@ -92,7 +92,7 @@ void ip_kept_limit(ip_kept *kept, uint64_t n)
 ip_value *ip_kept_find(imgpar_array *a)
 {
     ip_value *value = ip_array_pin(a);
-    if (value && a->op->lower) atomic_fetch_add(&a->ctx->values_found, 1);
+    if (value && a->op->lower && !(a->op->flags & IP_OP_USABLE)) atomic_fetch_add(&a->ctx->values_found, 1);
     return value;
 }
 

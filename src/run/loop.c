@@ -7,10 +7,10 @@
  * be one evaluation (steps.c); where a step has branches, they are decided before each (branches.c).
  *
  * Note [What no step changes]
- * A file that the body opens, and a loop, a kernel of the user or a row with kernels of its own (IP_OP_APART, as sort
- * is) in it that does not use the carried values, are the same in every iteration. They are evaluated before the first
- * one and keep their value to the last, else loops within loops would multiply. What is computed from them stays in the
- * step, where it fuses.
+ * A file that the body opens, and a loop, a kernel of the user, numbers that are looked at (usable.c) or a row with
+ * kernels of its own (IP_OP_APART, as sort is) in it that does not use the carried values, are the same in every
+ * iteration. They are evaluated before the first one and keep their value to the last, else loops within loops would
+ * multiply. What is computed from them stays in the step, where it fuses.
  */
 #include "base/alloc.h"
 #include "base/dtype.h"
@@ -163,11 +163,11 @@ static imgpar_status find_changing(ip_walk *w, const ip_loop *loop, ip_error *er
 }
 
 /* What is made by itself, whoever reads it: an array that is decoded, a kernel of the user, a row with kernels of its
- * own. */
+ * own, numbers that are looked at. */
 static bool is_made_alone(const imgpar_array *node)
 {
     const ip_source *s = node->source;
-    if (node->op && node->op->flags & IP_OP_APART) return true;
+    if (node->op && node->op->flags & (IP_OP_APART | IP_OP_USABLE)) return true;
     return s && (s->kind == IP_SOURCE_FILE || s->kind == IP_SOURCE_BLOB || s->kind == IP_SOURCE_KERNEL);
 }
 

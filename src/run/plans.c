@@ -11,6 +11,8 @@
  * gets those of its placeholders. Threads that evaluate one graph at once do not share a plan: the second plans its
  * own.
  *
+ * Numbers that were looked at before (usable.c) are leaves, too: what they are made of is not in the plan.
+ *
  * Graphs of files and blobs are planned anew, since much is decided by what is known of the file; so are graphs of
  * loops, of branches that were decided, of kernels of the user, of values that were kept within the graph, and large
  * ones.
@@ -29,6 +31,7 @@ enum { FEW_NODES = 64, MOST_NODES = 1024, N_SLOTS = 4 * MOST_NODES };
 /* The nodes below the arrays of a request, inputs first; numbers are places in that order. */
 typedef struct listing {
     imgpar_array *nodes[MOST_NODES];
+    int n_inputs[MOST_NODES]; /* 0: of a leaf */
     int n, most, depth;
     bool fits, is_full; /* it would fit if most were more */
     uint64_t hash;
@@ -53,7 +56,8 @@ struct ip_kept_plan {
 
 /* ---- listing a graph ------------------------------------------------------------------------------ */
 
-static bool is_leaf(const imgpar_array *a) { return !a->op->lower; }
+/* What a plan has values of: numbers that were looked at (usable.c) are one, too. */
+static bool is_leaf(imgpar_array *a) { return !a->op->lower || (a->op->flags & IP_OP_USABLE && ip_array_has_value(a)); }
 
 static int *slot_of(listing *l, const imgpar_array *node, bool *is_new)
 {
@@ -73,14 +77,15 @@ static int number_of(listing *l, const imgpar_array *node)
 }
 
 /* Whether the plan of a graph with this node depends on no more than what is compared. */
-static bool may_be_planned_once(imgpar_array *a)
+static bool may_be_planned_once(imgpar_array *a, bool leaf)
 {
     if (a->loop) return false;
-    if (!is_leaf(a)) return !a->source && !ip_array_has_value(a);
+    if (!leaf) return !a->source && !ip_array_has_value(a);
+    if (a->op->lower) return true;
     return a->source && (a->source->kind == IP_SOURCE_PIXELS || a->source->kind == IP_SOURCE_BUFFER);
 }
 
-static uint64_t hash_of(listing *l, const imgpar_array *a)
+static uint64_t hash_of(listing *l, const imgpar_array *a, int n_inputs)
 {
     uint64_t h = ip_hash_u64((uint64_t)(uintptr_t)a->op, (uint64_t)a->type.dtype);
     h = ip_hash_bytes(h, a->type.shape, (size_t)a->type.rank * sizeof *a->type.shape);
@@ -90,7 +95,7 @@ static uint64_t hash_of(listing *l, const imgpar_array *a)
         if (p->text) h = ip_hash_text(h, p->text);
         if (p->numbers) h = ip_hash_bytes(h, p->numbers, (size_t)p->rows * (size_t)p->cols * sizeof *p->numbers);
     }
-    for (int k = 0; k < a->n_inputs; k++)
+    for (int k = 0; k < n_inputs; k++)
         h = ip_hash_u64(h, (uint64_t)number_of(l, a->inputs[k]));
     return h;
 }
@@ -102,15 +107,18 @@ static void list(listing *l, imgpar_array *node)
     if (!is_new || !l->fits) return;
     *number = -1;
     l->is_full = ++l->depth >= l->most;
-    l->fits = !l->is_full && may_be_planned_once(node);
-    for (int k = 0; l->fits && k < node->n_inputs; k++)
+    const bool leaf = is_leaf(node); /* once: a value may come meanwhile */
+    const int n_inputs = leaf ? 0 : node->n_inputs;
+    l->fits = !l->is_full && may_be_planned_once(node, leaf);
+    for (int k = 0; l->fits && k < n_inputs; k++)
         list(l, node->inputs[k]);
     l->depth--;
     l->is_full = l->is_full || l->n >= l->most;
     l->fits = l->fits && !l->is_full;
     if (!l->fits) return;
-    l->hash = ip_hash_u64(l->hash, hash_of(l, node));
+    l->hash = ip_hash_u64(l->hash, hash_of(l, node, n_inputs));
     *number = l->n;
+    l->n_inputs[l->n] = n_inputs;
     l->nodes[l->n++] = node;
 }
 
@@ -151,8 +159,8 @@ static bool is_of(const ip_kept_plan *kept, listing *l, const ip_request *q)
         if (kept->roots[k] != number_of(l, q->arrays[k])) return false;
     for (int k = 0; k < l->n; k++) {
         const imgpar_array *a = l->nodes[k], *b = kept->nodes[k];
-        if (!ip_array_same_alone(a, b)) return false;
-        for (int i = 0; i < a->n_inputs; i++)
+        if (!ip_array_same_alone(a, b) || l->n_inputs[k] != b->n_inputs) return false;
+        for (int i = 0; i < b->n_inputs; i++)
             if (kept->nodes[number_of(l, a->inputs[i])] != b->inputs[i]) return false;
     }
     return true;
@@ -192,7 +200,8 @@ static ip_kept_plan *new_kept(listing *l, const ip_request *q)
         const imgpar_array *a = l->nodes[k];
         kept->nodes[k] = ip_array_copy(a);
         done = kept->nodes[k] != NULL;
-        for (int i = 0; done && i < a->n_inputs; i++)
+        if (done) kept->nodes[k]->n_inputs = l->n_inputs[k];
+        for (int i = 0; done && i < kept->nodes[k]->n_inputs; i++)
             kept->nodes[k]->inputs[i] = ip_array_hold(kept->nodes[number_of(l, a->inputs[i])]);
         if (done) ip_array_complete(kept->nodes[k]);
     }
@@ -205,11 +214,17 @@ static ip_kept_plan *new_kept(listing *l, const ip_request *q)
     return NULL;
 }
 
+static bool kept_leaf(const ip_kept_plan *kept, int k)
+{
+    const imgpar_array *node = kept->nodes[k];
+    return !node->op->lower || (node->op->flags & IP_OP_USABLE && node->n_inputs == 0);
+}
+
 /* Gives leaves the values of those of l; false without memory. */
 static bool give_values(ip_kept_plan *kept, listing *l)
 {
     for (int k = 0; k < l->n; k++) {
-        if (!is_leaf(l->nodes[k])) continue;
+        if (!kept_leaf(kept, k)) continue;
         ip_error ignored = { IMGPAR_OK, "" };
         kept->values[k] = ip_array_pin(l->nodes[k]);
         if (!kept->values[k] && ip_source_value(NULL, NULL, l->nodes[k], &kept->values[k], &ignored)) return false;

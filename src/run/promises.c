@@ -124,7 +124,7 @@ static imgpar_status keep(imgpar_context *ctx, const ip_request *of, imgpar_arra
 unsigned ip_promises_of(imgpar_context *ctx, imgpar_array *a)
 {
     const unsigned checked = 1U << IMGPAR_BORDER_CHECKED, unchecked = 1U << IMGPAR_BORDER_UNCHECKED;
-    if (!a->promises || ip_array_has_value(a)) return 0;
+    if (!(a->promises & (checked | unchecked)) || ip_array_has_value(a)) return 0;
     return a->promises & (checked | (ip_context_checks(ctx) ? unchecked : 0));
 }
 
