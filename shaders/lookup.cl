@@ -6,7 +6,8 @@
  *
  * of n elements. The table has `entries` bytes; nothing behind them is read. Functions make as many elements as they
  * can, from the first one on, and tell how many: none where the processor has no such instructions or the table is too
- * large. IP_PERMUTES_BYTES says that it has them, whatever the compiler takes it for.
+ * large. IP_PERMUTES_BYTES says that it has those of AVX-512, whatever the compiler takes it for; with those of AVX2
+ * indices are bytes.
  */
 #if defined(__clang__) && defined(__AVX512BW__) && defined(IP_PERMUTES_BYTES)
 
@@ -100,6 +101,74 @@ IP_APART int ip_look_up_ushort(__global uchar *to, const ushort *at, int n, __gl
         ((__global struct ip_any_looked_up *)(to + k))->all = ip_look_chosen(upper, first, last);
     }
     return k;
+}
+
+#elif defined(__clang__) && defined(__AVX2__)
+
+enum {
+    IP_LANES_LOOKED_UP = 32,
+    IP_ROWS_LOOKED_UP = 16, /* of as many entries */
+    IP_LEAST_LOOKED_UP = 128 /* elements for which the rows are worth making */
+};
+typedef char ip_looked_up __attribute__((ext_vector_type(32)));
+struct __attribute__((packed, may_alias)) ip_any_looked_up {
+    ip_looked_up all;
+};
+struct __attribute__((packed, may_alias)) ip_any_row_looked_up {
+    char16 all;
+};
+
+/* Rows of 16 entries, twice each: the first and the ninth as they are, of the others what is not as in the one before.
+ */
+static inline void ip_look_read(__global const uchar *table, int entries, ip_looked_up *read)
+{
+    uchar all[IP_ROWS_LOOKED_UP * 16] = { 0 };
+    for (int k = 0; k < entries && k < IP_ROWS_LOOKED_UP * 16; k += 1)
+        all[k] = table[k];
+    for (int r = 0; r < IP_ROWS_LOOKED_UP; r += 1) {
+        const char16 row = ((const struct ip_any_row_looked_up *)(all + r * 16))->all;
+        const char16 before = ((const struct ip_any_row_looked_up *)(all + (r % 8 ? r - 1 : r) * 16))->all;
+        const char16 other = r % 8 ? row ^ before : row;
+        read[r] = __builtin_shufflevector(other, other, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2,
+                                          3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    }
+}
+
+/*
+ * Of each element the entry of eight rows that its index tells; 0 where that is negative. The instruction takes the
+ * lowest four bits, and makes 0 of what is negative: of row r it is asked for the index less 16 r. So the rows up to
+ * the index's own are met, and their differences come to that one. Of -1 no more than 112 is taken, so nothing wraps.
+ */
+static inline ip_looked_up ip_look_in_128(ip_looked_up index, const ip_looked_up *rows)
+{
+    ip_looked_up left = index | (ip_looked_up)(index < (char)0);
+    ip_looked_up found = __builtin_ia32_pshufb256(rows[0], left);
+#pragma unroll
+    for (int r = 1; r < 8; r += 1) {
+        left -= (char)16;
+        found ^= __builtin_ia32_pshufb256(rows[r], left);
+    }
+    return found;
+}
+
+IP_APART int ip_look_up_uchar(__global uchar *to, const uchar *at, int n, __global const uchar *table, int entries)
+{
+    ip_looked_up rows[IP_ROWS_LOOKED_UP];
+    int k = 0;
+    if (n < IP_LEAST_LOOKED_UP) return 0;
+    ip_look_read(table, entries, rows);
+    for (; k + IP_LANES_LOOKED_UP <= n; k += IP_LANES_LOOKED_UP) {
+        const ip_looked_up index = ((const struct ip_any_looked_up *)(at + k))->all;
+        ((__global struct ip_any_looked_up *)(to + k))->all =
+            ip_look_in_128(index, rows) ^ ip_look_in_128(index ^ (char)-128, rows + 8);
+    }
+    return k;
+}
+
+static inline int ip_look_up_ushort(__global uchar *to, const ushort *at, int n, __global const uchar *table,
+                                    int entries)
+{
+    return 0;
 }
 
 #else

@@ -925,7 +925,8 @@ static const char *const schedule_names[] = { [IP_SCHEDULE_ROWS] = "rows",
                                               [IP_SCHEDULE_PIXELS] = "pixels",
                                               [IP_SCHEDULE_TEXTURE] = "texture" };
 
-/* By a schedule for one device of its kind, whatever there is here: a CPU by rows, by the others a GPU. */
+/* By a schedule for one device of its kind, whatever there is here: a CPU by rows, or one with vectors of 32 bytes by
+ * "rows of 32 bytes"; by the others a GPU. */
 static ip_plan *plan_of_pin(imgpar_context *ctx, const pin *p)
 {
     static const ip_target gpu = { .group_width = 32,
@@ -941,6 +942,10 @@ static ip_plan *plan_of_pin(imgpar_context *ctx, const pin *p)
     ip_plan *plan;
     for (size_t k = 0; k < sizeof schedule_names / sizeof *schedule_names; k++)
         if (schedule_names[k] && strcmp(schedule_names[k], p->schedule) == 0) options.tuning.schedule = (ip_schedule)k;
+    if (strcmp(p->schedule, "rows of 32 bytes") == 0) {
+        options.tuning.schedule = IP_SCHEDULE_ROWS;
+        options.device.vector_bytes = 32;
+    }
     if (options.tuning.schedule != IP_SCHEDULE_ROWS) {
         options.device = (ip_device_traits){ .target = gpu };
     }

@@ -354,10 +354,10 @@ passes() {
 }
 expect "the passes of a kernel" "$(passes cpu)" "lower decimate narrow fuse operations "
 expect "the passes of the interpreter" "$(passes ref)" "lower "
-# How loops make the elements of rows; lanes depend on the processor.
+# How loops make the elements of rows; lanes, and the registers that values take, depend on the processor.
 rows() {
     IMGPAR_TIER=kernels IMGPAR_DUMP=plan "$imgpar_run" --device=cpu -o rows.npy -e "$1" 2>&1 |
-        sed -n 's/^    \(columns by \)*\(.*[a-zA-Z]\), [0-9]* lanes/\2/p' | tr '\n' ';'
+        sed -n 's/, [0-9]* registers//; s/^    \(columns by \)*\(.*[a-zA-Z]\), [0-9]* lanes/\2/p' | tr '\n' ';'
 }
 expect "a loop over pixels" "$(rows 'make(9, 9, x) + 1')" 'PIXELS, made pixels;'
 expect "a flat loop" "$(rows 'sqrt(zeros([9, 9, 3], f32))')" 'FLAT, made flat;'

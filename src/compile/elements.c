@@ -36,12 +36,16 @@ static bool is_shared(const ip_places *places, const ip_expr *x)
     return false;
 }
 
+bool ip_is_at_hand(const ip_site *site, const ip_expr *x, const ip_places *places)
+{
+    return (site->has_uniforms ? ip_x_is_uniform(x) : !x->uses) || (site->has_windows && ip_x_is_repeated(x)) ||
+           is_shared(places, x);
+}
+
 /* Indices are i32, but are not computed in lanes: values only, without those that are computed before the loop. */
 static void note_widths(const ip_site *site, const ip_expr *x, const ip_places *places, unsigned char *seen, widths *w)
 {
-    const bool is_at_hand =
-        (site->has_uniforms ? ip_x_is_uniform(x) : !x->uses) || (site->has_windows && ip_x_is_repeated(x));
-    if (seen[x->id] || is_at_hand || is_shared(places, x)) return;
+    if (seen[x->id] || ip_is_at_hand(site, x, places)) return;
     seen[x->id] = 1;
     note_width(x, w);
     for (int k = x->op == IP_X_LOAD ? 4 : 0; k < x->n_args; k++)
@@ -79,19 +83,41 @@ static bool is_mixed(const widths *w)
     return w->widest >= 4 && n_narrow >= FEW && MOST_OF_WIDEST * n_narrow >= n_wide && !w->calls;
 }
 
-/* Lanes of a loop that makes columns. Where there are 32 registers two vectors together pay for mixed widths, but for
- * functions, which want the registers for themselves; and for those of f64, which wait for one term of a series after
- * the other, and take a fifth less. With 16 registers the values of two are kept in memory, which pays only until
- * bytes fill a vector. */
-static int row_width(const ip_site *site, const ip_expr *body, imgpar_dtype stored, const ip_places *places)
+/* The most lanes of a loop that makes columns. Where there are 32 registers two vectors together pay for mixed widths,
+ * but for functions, which want the registers for themselves; and for those of f64, which wait for one term of a series
+ * after the other, and take a fifth less. With 16 registers two such pay only until bytes fill a vector. */
+static int most_lanes(const ip_site *site, const widths *w)
 {
     enum { BYTE_LANES = 16 };
-    const widths w = widths_of(site, body, stored, places);
     const bool has_many_registers = site->options->device.vector_bytes >= IP_WIDE_VECTOR;
-    const int lanes = lanes_of(site, &w);
-    bool is_of_series = w.widest == 8 && w.has_series;
-    bool are_two = has_many_registers ? is_mixed(&w) || is_of_series : is_mixed(&w) && lanes < BYTE_LANES;
+    const int lanes = lanes_of(site, w);
+    bool is_of_series = w->widest == 8 && w->has_series;
+    bool are_two = has_many_registers ? is_mixed(w) || is_of_series : is_mixed(w) && lanes < BYTE_LANES;
     return lanes * (are_two ? 2 : 1);
+}
+
+/* What a turn of a loop makes: an element, or those of a pixel's channels. */
+typedef struct made {
+    ip_expr *body, *const *of_channels; /* n of these */
+    int n;
+    imgpar_dtype stored;
+    const ip_places *places;
+} made;
+
+/* A loop that makes columns has vectors of several registers for as long as all that its values take at once are there:
+ * one value need not wait for the other, and what is the same for all is read half as often. With more values these
+ * are kept in memory, and one register each is quicker. */
+static void choose_width(const ip_site *site, const made *m, ip_elements *of)
+{
+    enum { REGISTERS = 16, MANY_REGISTERS = 32 };
+    const int bytes = site->options->device.vector_bytes, has = bytes >= IP_WIDE_VECTOR ? MANY_REGISTERS : REGISTERS;
+    const widths w = widths_of(site, m->body, m->stored, m->places);
+    of->width = most_lanes(site, &w);
+    of->registers = ip_live_registers(site, m->of_channels, m->n, m->places, of->width);
+    while (of->registers > has && of->width * w.widest > bytes) {
+        of->width /= 2;
+        of->registers = ip_live_registers(site, m->of_channels, m->n, m->places, of->width);
+    }
 }
 
 /* ---- the end of a loop over pixels: emit_row.c, Note [Gaps] ------------------------------ */
@@ -189,7 +215,9 @@ static void find_angle(ip_expr *x, void *user)
 
 static ip_elements flat_elements(const ip_site *site, ip_expr *body, imgpar_dtype stored, const ip_places *places)
 {
-    return (ip_elements){ .is_flat = true, .width = row_width(site, body, stored, places), .channel_lanes = 1 };
+    ip_elements of = { .is_flat = true, .channel_lanes = 1 };
+    choose_width(site, &(made){ body, &body, 1, stored, places }, &of);
+    return of;
 }
 
 static ip_elements pixel_elements(const ip_site *site, ip_expr *body, imgpar_dtype stored, const ip_places *places,
@@ -197,10 +225,14 @@ static ip_elements pixel_elements(const ip_site *site, ip_expr *body, imgpar_dty
 {
     const bool has_loop = site->channels > IP_WRITTEN_CHANNELS;
     const int written = has_loop ? 1 : site->channels;
+    ip_expr *bodies[IP_WRITTEN_CHANNELS];
     ip_elements of = { .is_gather = ip_only_gathers(site->ir, body), .width = 1, .channel_lanes = 1 };
     of.is_vector = !of.is_gather && ip_x_size(site->ir, body) * written <= IP_VECTORISED_OPERATIONS;
     if (!of.is_vector) return of;
-    const int width = row_width(site, body, stored, places);
+    for (int k = 0; k < written; k++)
+        bodies[k] = ip_of_channel(site, body, k);
+    choose_width(site, &(made){ body, bodies, written, stored, places }, &of);
+    const int width = of.width;
     of.gathers_words = ip_gathers_words(site, body);
     of.width = has_loop ? 1 : width;
     of.has_gaps = !has_loop && has_gaps(site, body, of.gathers_words, words_are_inside);

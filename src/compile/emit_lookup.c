@@ -10,8 +10,9 @@
  *
  * Note [Tables in registers]
  * A table of few bytes fits into vectors, of which some processors take elements by their indices, for 64 of them at
- * once: shaders/lookup.cl, where 256 bytes, or 1024 by indices of 16 bits, are held. It makes what it can of a block,
- * the loop of lookups the rest.
+ * once: shaders/lookup.cl, where 256 bytes, or 1024 by indices of 16 bits, are held. Those with AVX2 do for 32 indices
+ * of a row of 16 bytes, which is asked of all rows of 256. It makes what it can of a block, the loop of lookups the
+ * rest.
  */
 #include "base/dtype.h"
 #include "compile/emit.h"

@@ -64,6 +64,7 @@ typedef struct ip_elements {
     bool has_gaps;      /* pixels: emit_row.c, Note [Gaps] */
     bool has_angles;    /* emit_row.c, Note [Far angles] */
     int width;          /* lanes of the loop's vectors; 1: it has none */
+    int registers;      /* that the values of a turn take at once: live.c; 0: not looked at */
     int channel_lanes;  /* pixels: lanes of the loop over many channels; 1: it has none */
     int block_pixels;   /* pixels of a block, emit_row.c, Note [Groups of channels]; 0: there are none */
 } ip_elements;

@@ -212,6 +212,7 @@ static void choose_rows(const ip_site *kernel, ip_placed *p)
 static void print_elements(const char *what, const ip_elements *of, ip_str *log)
 {
     ip_str_printf(log, ", %s %s, %d lanes", what, of->is_flat ? "flat" : "pixels", of->width);
+    if (of->registers > 0) ip_str_printf(log, ", %d registers", of->registers);
     if (of->channel_lanes > 1) ip_str_printf(log, ", %d lanes of channels", of->channel_lanes);
     if (of->block_pixels) ip_str_printf(log, ", blocks of %d pixels", of->block_pixels);
     if (of->is_gather) ip_str_append(log, ", one by one");

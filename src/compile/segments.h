@@ -67,6 +67,11 @@ int ip_lane_bytes(const ip_expr *x);
  * is computed before; words_are_inside: no word that is gathered ends behind its row. */
 ip_elements ip_elements_of(const ip_site *site, ip_expr *body, imgpar_dtype stored, const ip_places *places,
                            bool words_are_inside);
+/* Whether x is no value of a loop's turn: it is the same for all elements, or among what places tell. */
+bool ip_is_at_hand(const ip_site *site, const ip_expr *x, const ip_places *places);
+/* Vector registers of the device that the values of so many elements take at once, of n roots that are stored behind
+ * all of them (live.c). */
+int ip_live_registers(const ip_site *site, ip_expr *const *roots, int n, const ip_places *places, int lanes);
 /* Lanes that suit the widest value below root, and what is stored of it. */
 int ip_width_of(const ip_site *site, const ip_expr *root, imgpar_dtype stored);
 /* Whether x is a function of an angle that has a form for near ones. */
