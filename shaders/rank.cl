@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Of a window around each element the one with k below it, by keys (keys.cl). The source has a margin of the window's
- * radius on all four sides; its channels are looked at one by one.
+ * Of a window around each element the one with k below it, by keys (keys.cl). The source has a margin as wide and as
+ * high as the window reaches; its channels are looked at one by one.
  *
- *     rk_bytes    8 bits, squares: histograms of columns, which move down, are added up along a row (Perreault and
+ *     rk_bytes    8 bits, rectangles: histograms of columns, which move down, are added up along a row (Perreault and
  *                 Hebert 2007, Median filtering in constant time)
  *     rk_slide    the rest: the window's histogram moves to and fro (Huang, Yang, Tang 1979, A fast two-dimensional
  *                 median filtering algorithm), of elements of up to 16 bits over their keys, of wider ones over their
@@ -13,15 +13,24 @@
  *
  * With RK_MODE the most frequent element of the window, of several the least:
  *
- *     rk_bytes_mode   8 bits, squares: histograms of columns are added up along a row, all of them
+ *     rk_bytes_mode   8 bits, rectangles: histograms of columns are added up along a row, all of them
  *     rk_slide_mode   the rest: as rk_slide, under the counts a tree of the largest ones
  *     rk_count_mode   small windows: one value after the other, by counting its like
  *
- * Of what its kernels take: P_COLUMNS, P_ROWS, P_PLANES and P_CHANNELS of the result; P_SHAPE of the window;
+ * Of what its kernels take: P_COLUMNS, P_ROWS, P_PLANES and P_CHANNELS of the result; P_RX, P_RY, how far the window
+ * reaches; P_RUNS, P_COLUMN_RUNS, of how many runs of neighbours side by side its rows and its columns are;
  * P_STRIP_COLUMNS, P_STRIP_ROWS of a strip, which is what a work-item computes of a channel; P_ACROSS, P_DOWN, strips;
  * P_FIRST of them, of P_STRIPS in all; P_BEFORE, rows in the source before the first one; P_PLANE_ROWS of a plane of
- * it; P_WORDS of scratch memory each.
+ * it; P_WORDS of scratch memory each. P_LIST has the runs of the rows, then those of the columns.
  */
+
+/* A run: of which row or column, from where, how many. Places are counted from the window's first row and column. */
+typedef struct rk_run {
+    int line, from, length;
+} rk_run;
+
+#define RK_RUNS ((__global const rk_run *)(P_LIST))
+#define RK_COLUMN_RUNS (RK_RUNS + P_RUNS)
 
 /* What a work-item computes: columns x0..x1, rows y0..y1. source: where the window of the first begins; result: where
  * it is put. */
@@ -40,22 +49,10 @@ static inline bool rk_strip_of(int item, __global const int *P, rk_strip *s)
     s->x1 = min(s->x0 + P_STRIP_COLUMNS, P_COLUMNS);
     s->y0 = down * P_STRIP_ROWS;
     s->y1 = min(s->y0 + P_STRIP_ROWS, P_ROWS);
-    s->source = (((long)plane * P_PLANE_ROWS + P_BEFORE + s->y0) * (P_COLUMNS + 2 * P_RADIUS) + s->x0) * P_CHANNELS +
+    s->source = (((long)plane * P_PLANE_ROWS + P_BEFORE + s->y0) * (P_COLUMNS + 2 * P_RX) + s->x0) * P_CHANNELS +
                 channel;
     s->result = (((long)plane * P_ROWS + s->y0) * P_COLUMNS + s->x0) * P_CHANNELS + channel;
     return number < P_STRIPS;
-}
-
-/* Half the window's width in the row so far from its middle. */
-static inline int rk_span(int radius, int by, int shape)
-{
-    if (shape == RK_SQUARE) return radius;
-    if (shape == RK_DIAMOND) return radius - max(by, -by);
-    if (shape == RK_CROSS) return by == 0 ? radius : 0;
-    int span = 0;
-    while ((span + 1) * (span + 1) + by * by <= radius * radius)
-        span++;
-    return span;
 }
 
 /* ---- bytes ------------------------------------------------------------------------------------------------ */
@@ -77,8 +74,9 @@ static inline void rk_add_row(__global ushort16 *restrict high_of, __global usho
 __kernel void rk_bytes(__global const S_T *restrict source, __global uint *restrict scratch,
                        __global S_T *restrict result, __global const int *restrict P)
 {
-    const int item = get_global_id(2) + P[0], side = 2 * P_RADIUS + 1, k = P_K, step = P_CHANNELS;
-    const long pitch = (long)(P_COLUMNS + 2 * P_RADIUS) * step;
+    const int item = get_global_id(2) + P[0], side = 2 * P_RX + 1, rows = 2 * P_RY + 1, k = P_K;
+    const int step = P_CHANNELS;
+    const long pitch = (long)(P_COLUMNS + 2 * P_RX) * step;
     rk_strip s;
     if (!rk_strip_of(item, P, &s)) return;
     const int n = s.x1 - s.x0, m = n + side - 1;
@@ -87,10 +85,10 @@ __kernel void rk_bytes(__global const S_T *restrict source, __global uint *restr
     __global S_T *out = result + s.result;
     for (int i = 0; i < m * 17; i++)
         high[i] = 0;
-    for (int j = 0; j < side - 1; j++)
+    for (int j = 0; j < rows - 1; j++)
         rk_add_row(high, low, m, in + j * pitch, step, 1);
     for (int y = s.y0; y < s.y1; y++, in += pitch, out += (long)P_COLUMNS * step) {
-        rk_add_row(high, low, m, in + (side - 1) * pitch, step, 1);
+        rk_add_row(high, low, m, in + (rows - 1) * pitch, step, 1);
         ushort16 window = 0, parts[16];
         int last[16]; /* the column that a part was right for */
         for (int i = 0; i < 16; i++)
@@ -235,52 +233,52 @@ static inline void rk_find(rk_window *w, int k)
 __kernel void rk_slide(__global const S_T *restrict source, __global uint *restrict scratch,
                        __global S_T *restrict result, __global const int *restrict P)
 {
-    const int item = get_global_id(2) + P[0], radius = P_RADIUS, k = P_K, step = P_CHANNELS;
-    const long pitch = (long)(P_COLUMNS + 2 * radius) * step, out_pitch = (long)P_COLUMNS * step;
+    const int item = get_global_id(2) + P[0], k = P_K, step = P_CHANNELS;
+    const long pitch = (long)(P_COLUMNS + 2 * P_RX) * step, out_pitch = (long)P_COLUMNS * step;
     rk_strip s;
     if (!rk_strip_of(item, P, &s)) return;
-    const int n = s.x1 - s.x0, rows = s.y1 - s.y0, m = n + 2 * radius;
+    const int n = s.x1 - s.x0, rows = s.y1 - s.y0, m = n + 2 * P_RX;
     __global const S_T *in = source + s.source;
     __global S_T *out = result + s.result;
-    __global int *spans = (__global int *)(scratch + (long)item * P_WORDS);
-    for (int i = -radius; i <= radius; i++)
-        spans[i + radius] = rk_span(radius, i, P_SHAPE);
+    __global uint *own = scratch + (long)item * P_WORDS;
 #if S_BITS > 16
-    const int all = m * (rows + 2 * radius);
-    __global S_T *memory = (__global S_T *)(spans + 256), *levels_keys;
+    const int all = m * (rows + 2 * P_RY);
+    __global S_T *memory = (__global S_T *)own, *levels_keys;
     __global uint *levels;
     __global ushort *counts = (__global ushort *)((__global uint *)(memory + 2 * all) + 2 * all);
-    const int n_levels = rk_rank(in, pitch, step, m, rows + 2 * radius, memory, &levels_keys, &levels);
+    const int n_levels = rk_rank(in, pitch, step, m, rows + 2 * P_RY, memory, &levels_keys, &levels);
     rk_window w = { counts, counts + all + 256, 0, 0 };
 #else
     const int n_levels = 1 << S_BITS;
-    rk_window w = { (__global ushort *)(spans + 256), (__global ushort *)(spans + 256) + n_levels, 0, 0 };
+    rk_window w = { (__global ushort *)own, (__global ushort *)own + n_levels, 0, 0 };
 #endif
     for (int i = 0; i < n_levels; i++)
         w.fine[i] = 0;
     for (int i = 0; i <= n_levels >> 8; i++)
         w.coarse[i] = 0;
-    for (int j = 0; j <= 2 * radius; j++)
-        for (int i = radius - spans[j]; i <= radius + spans[j]; i++)
-            rk_count_in(&w, RK_LEVEL(j, i), 1);
-    /* Along a row, down, and back along the next one. All shapes are as wide as they are high. */
+    for (int j = 0; j < P_RUNS; j++)
+        for (int i = 0; i < RK_RUNS[j].length; i++)
+            rk_count_in(&w, RK_LEVEL(RK_RUNS[j].line, RK_RUNS[j].from + i), 1);
+    /* Along a row, down, and back along the next one. */
     int x = 0, by = 1;
     for (int y = 0; y < rows; y++) {
         for (int left = n;;) {
             rk_find(&w, k);
             out[y * out_pitch + (long)x * step] = RK_ELEMENT(w.at);
             if (--left == 0) break;
-            for (int j = 0; j <= 2 * radius; j++) {
-                const int middle = x + radius, leaves = middle - by * spans[j], enters = middle + by * (spans[j] + 1);
-                rk_count_in(&w, RK_LEVEL(y + j, leaves), -1);
-                rk_count_in(&w, RK_LEVEL(y + j, enters), 1);
+            for (int j = 0; j < P_RUNS; j++) {
+                const rk_run run = RK_RUNS[j];
+                const int first = x + run.from, last = first + run.length - 1;
+                rk_count_in(&w, RK_LEVEL(y + run.line, by > 0 ? first : last), -1);
+                rk_count_in(&w, RK_LEVEL(y + run.line, by > 0 ? last + 1 : first - 1), 1);
             }
             x += by;
         }
         by = -by;
-        for (int i = 0; y + 1 < rows && i <= 2 * radius; i++) {
-            rk_count_in(&w, RK_LEVEL(y + radius - spans[i], x + i), -1);
-            rk_count_in(&w, RK_LEVEL(y + radius + spans[i] + 1, x + i), 1);
+        for (int i = 0; y + 1 < rows && i < P_COLUMN_RUNS; i++) {
+            const rk_run run = RK_COLUMN_RUNS[i];
+            rk_count_in(&w, RK_LEVEL(y + run.from, x + run.line), -1);
+            rk_count_in(&w, RK_LEVEL(y + run.from + run.length, x + run.line), 1);
         }
     }
 }
@@ -291,18 +289,6 @@ __kernel void rk_slide(__global const S_T *restrict source, __global uint *restr
 #if !IP_CPU && S_BITS == 8 && !RK_MODE
 /* RK_ITEMS of a group: at 32, 16 KiB of local memory. */
 
-/* Half the window's width in row `by`, which follows the row of which it was `span`; the first one is -radius, of
- * which it is 0. */
-static inline int rk_next_span(int radius, int by, int span, int shape)
-{
-    if (shape != RK_DISC) return rk_span(radius, by, shape);
-    while ((span + 1) * (span + 1) + by * by <= radius * radius)
-        span++;
-    while (span * span + by * by > radius * radius)
-        span--;
-    return span;
-}
-
 /* The strip of an element is P_STRIP_ROWS rows below it. Counts of one key lie side by side, so work-items rarely
  * meet in one bank of local memory. */
 __kernel __attribute__((reqd_work_group_size(RK_ITEMS, 1, 1)))
@@ -312,20 +298,19 @@ void rk_down(__global const S_T *restrict source, __global S_T *restrict result,
     __local ushort *own = counts + get_local_id(0);
     const long item = (get_global_id(2) + P[0]) * (long)get_global_size(0) + get_global_id(0);
     const long row = (long)P_COLUMNS * P_CHANNELS;
-    const int radius = P_RADIUS, k = P_K, step = P_CHANNELS, at = item % row;
+    const int k = P_K, step = P_CHANNELS, at = item % row;
     const int y0 = (int)(item / row % P_DOWN) * P_STRIP_ROWS;
     const int y1 = min(y0 + P_STRIP_ROWS, P_ROWS);
-    const long plane = item / row / P_DOWN, pitch = (long)(P_COLUMNS + 2 * radius) * step;
+    const long plane = item / row / P_DOWN, pitch = (long)(P_COLUMNS + 2 * P_RX) * step;
     if (plane >= P_PLANES) return;
-    __global const S_T *in =
-        source + ((plane * P_PLANE_ROWS + P_BEFORE + y0 + radius) * pitch + at + (long)radius * step);
+    __global const S_T *in = source + ((plane * P_PLANE_ROWS + P_BEFORE + y0) * pitch + at);
     __global S_T *out = result + (plane * P_ROWS + y0) * row + at;
     for (int i = 0; i < 256; i++)
         own[i * RK_ITEMS] = 0;
-    for (int j = -radius, span = 0; j <= radius; j++) {
-        span = rk_next_span(radius, j, span, P_SHAPE);
-        for (int i = -span; i <= span; i++)
-            own[key_of(in[j * pitch + (long)i * step], false) * RK_ITEMS]++;
+    for (int j = 0; j < P_RUNS; j++) {
+        __global const S_T *run = in + RK_RUNS[j].line * pitch + (long)RK_RUNS[j].from * step;
+        for (int i = 0; i < RK_RUNS[j].length; i++)
+            own[key_of(run[(long)i * step], false) * RK_ITEMS]++;
     }
     int level = 0, less = 0; /* how many are below the level */
     for (int y = y0;; in += pitch) {
@@ -336,11 +321,9 @@ void rk_down(__global const S_T *restrict source, __global S_T *restrict result,
         *out = key_element((S_T)level, false);
         out += row;
         if (++y >= y1) return;
-        /* All shapes are as wide as they are high. */
-        for (int i = -radius, span = 0; i <= radius; i++) {
-            span = rk_next_span(radius, i, span, P_SHAPE);
-            const int leaves = key_of(in[-span * pitch + (long)i * step], false);
-            const int enters = key_of(in[(span + 1) * pitch + (long)i * step], false);
+        for (int i = 0; i < P_COLUMN_RUNS; i++) {
+            __global const S_T *run = in + RK_COLUMN_RUNS[i].from * pitch + (long)RK_COLUMN_RUNS[i].line * step;
+            const int leaves = key_of(*run, false), enters = key_of(run[RK_COLUMN_RUNS[i].length * pitch], false);
             own[leaves * RK_ITEMS]--;
             own[enters * RK_ITEMS]++;
             less += (enters < level) - (leaves < level);
@@ -357,19 +340,18 @@ __kernel void rk_count(__global const S_T *restrict source, __global S_T *restri
 {
     const long item = (get_global_id(2) + P[0]) * (long)get_global_size(0) + get_global_id(0);
     const long row = (long)P_COLUMNS * P_CHANNELS;
-    const int radius = P_RADIUS, step = P_CHANNELS, y = item / row % P_ROWS, at = item % row;
-    const long plane = item / row / P_ROWS, pitch = (long)(P_COLUMNS + 2 * radius) * step;
+    const int step = P_CHANNELS, y = item / row % P_ROWS, at = item % row;
+    const long plane = item / row / P_ROWS, pitch = (long)(P_COLUMNS + 2 * P_RX) * step;
     if (plane >= P_PLANES) return;
-    __global const S_T *in =
-        source + ((plane * P_PLANE_ROWS + P_BEFORE + y + radius) * pitch + at + (long)radius * step);
+    __global const S_T *in = source + ((plane * P_PLANE_ROWS + P_BEFORE + y) * pitch + at);
     S_T key = 0;
     for (int bit = S_BITS - 1; bit >= 0; bit--) {
         const S_T higher = key | (S_T)1 << bit;
         int less = 0;
-        for (int j = -radius; j <= radius; j++) {
-            const int span = rk_span(radius, j, P_SHAPE);
-            for (int i = -span; i <= span; i++)
-                less += key_of(in[j * pitch + (long)i * step], false) < higher;
+        for (int j = 0; j < P_RUNS; j++) {
+            __global const S_T *run = in + RK_RUNS[j].line * pitch + (long)RK_RUNS[j].from * step;
+            for (int i = 0; i < RK_RUNS[j].length; i++)
+                less += key_of(run[(long)i * step], false) < higher;
         }
         if (less <= P_K) key = higher;
     }
@@ -410,8 +392,8 @@ static inline void rk_add_keys(__global ushort16 *restrict columns, int m, __glo
 __kernel void rk_bytes_mode(__global const S_T *restrict source, __global uint *restrict scratch,
                             __global S_T *restrict result, __global const int *restrict P)
 {
-    const int item = get_global_id(2) + P[0], side = 2 * P_RADIUS + 1, step = P_CHANNELS;
-    const long pitch = (long)(P_COLUMNS + 2 * P_RADIUS) * step;
+    const int item = get_global_id(2) + P[0], side = 2 * P_RX + 1, rows = 2 * P_RY + 1, step = P_CHANNELS;
+    const long pitch = (long)(P_COLUMNS + 2 * P_RX) * step;
     rk_strip s;
     if (!rk_strip_of(item, P, &s)) return;
     const int n = s.x1 - s.x0, m = n + side - 1;
@@ -420,10 +402,10 @@ __kernel void rk_bytes_mode(__global const S_T *restrict source, __global uint *
     __global S_T *out = result + s.result;
     for (int i = 0; i < m * 16; i++)
         columns[i] = 0;
-    for (int j = 0; j < side - 1; j++)
+    for (int j = 0; j < rows - 1; j++)
         rk_add_keys(columns, m, in + j * pitch, step, 1);
     for (int y = s.y0; y < s.y1; y++, in += pitch, out += (long)P_COLUMNS * step) {
-        rk_add_keys(columns, m, in + (side - 1) * pitch, step, 1);
+        rk_add_keys(columns, m, in + (rows - 1) * pitch, step, 1);
         ushort16 window[16];
         for (int k = 0; k < 16; k++)
             window[k] = 0;
@@ -502,46 +484,46 @@ static inline int rk_mode(const rk_tree *t)
 __kernel void rk_slide_mode(__global const S_T *restrict source, __global uint *restrict scratch,
                             __global S_T *restrict result, __global const int *restrict P)
 {
-    const int item = get_global_id(2) + P[0], radius = P_RADIUS, step = P_CHANNELS;
-    const long pitch = (long)(P_COLUMNS + 2 * radius) * step, out_pitch = (long)P_COLUMNS * step;
+    const int item = get_global_id(2) + P[0], step = P_CHANNELS;
+    const long pitch = (long)(P_COLUMNS + 2 * P_RX) * step, out_pitch = (long)P_COLUMNS * step;
     rk_strip s;
     if (!rk_strip_of(item, P, &s)) return;
     const int n = s.x1 - s.x0, rows = s.y1 - s.y0;
     __global const S_T *in = source + s.source;
     __global S_T *out = result + s.result;
-    __global int *spans = (__global int *)(scratch + (long)item * P_WORDS);
-    for (int i = -radius; i <= radius; i++)
-        spans[i + radius] = rk_span(radius, i, P_SHAPE);
+    __global uint *own = scratch + (long)item * P_WORDS;
     rk_tree tree;
 #if S_BITS > 16
-    const int m = n + 2 * radius;
-    __global S_T *memory = (__global S_T *)rk_plant(&tree, (__global uint *)(spans + 256), m * (rows + 2 * radius));
+    const int m = n + 2 * P_RX;
+    __global S_T *memory = (__global S_T *)rk_plant(&tree, own, m * (rows + 2 * P_RY));
     __global S_T *levels_keys;
     __global uint *levels;
-    rk_rank(in, pitch, step, m, rows + 2 * radius, memory, &levels_keys, &levels);
+    rk_rank(in, pitch, step, m, rows + 2 * P_RY, memory, &levels_keys, &levels);
 #else
-    rk_plant(&tree, (__global uint *)(spans + 256), 1 << S_BITS);
+    rk_plant(&tree, own, 1 << S_BITS);
 #endif
-    for (int j = 0; j <= 2 * radius; j++)
-        for (int i = radius - spans[j]; i <= radius + spans[j]; i++)
-            rk_enter(&tree, RK_LEVEL(j, i));
-    /* Along a row, down, and back along the next one. All shapes are as wide as they are high. */
+    for (int j = 0; j < P_RUNS; j++)
+        for (int i = 0; i < RK_RUNS[j].length; i++)
+            rk_enter(&tree, RK_LEVEL(RK_RUNS[j].line, RK_RUNS[j].from + i));
+    /* Along a row, down, and back along the next one. */
     int x = 0, by = 1;
     for (int y = 0; y < rows; y++) {
         for (int left = n;;) {
             out[y * out_pitch + (long)x * step] = RK_ELEMENT(rk_mode(&tree));
             if (--left == 0) break;
-            for (int j = 0; j <= 2 * radius; j++) {
-                const int middle = x + radius, leaves = middle - by * spans[j], enters = middle + by * (spans[j] + 1);
-                rk_leave(&tree, RK_LEVEL(y + j, leaves));
-                rk_enter(&tree, RK_LEVEL(y + j, enters));
+            for (int j = 0; j < P_RUNS; j++) {
+                const rk_run run = RK_RUNS[j];
+                const int first = x + run.from, last = first + run.length - 1;
+                rk_leave(&tree, RK_LEVEL(y + run.line, by > 0 ? first : last));
+                rk_enter(&tree, RK_LEVEL(y + run.line, by > 0 ? last + 1 : first - 1));
             }
             x += by;
         }
         by = -by;
-        for (int i = 0; y + 1 < rows && i <= 2 * radius; i++) {
-            rk_leave(&tree, RK_LEVEL(y + radius - spans[i], x + i));
-            rk_enter(&tree, RK_LEVEL(y + radius + spans[i] + 1, x + i));
+        for (int i = 0; y + 1 < rows && i < P_COLUMN_RUNS; i++) {
+            const rk_run run = RK_COLUMN_RUNS[i];
+            rk_leave(&tree, RK_LEVEL(y + run.from, x + run.line));
+            rk_enter(&tree, RK_LEVEL(y + run.from + run.length, x + run.line));
         }
     }
 }
@@ -552,21 +534,20 @@ __kernel void rk_count_mode(__global const S_T *restrict source, __global S_T *r
     const long item = (get_global_id(2) + P[0]) * (long)get_global_size(0) + get_global_id(0);
     const long row = (long)P_COLUMNS * P_CHANNELS;
     const long line = item / row, plane = line / P_ROWS;
-    const int radius = P_RADIUS, step = P_CHANNELS, y = line - plane * P_ROWS, at = item - line * row;
-    const long pitch = (long)(P_COLUMNS + 2 * radius) * step;
+    const int step = P_CHANNELS, y = line - plane * P_ROWS, at = item - line * row;
+    const long pitch = (long)(P_COLUMNS + 2 * P_RX) * step;
     if (plane >= P_PLANES) return;
-    __global const S_T *in =
-        source + ((plane * P_PLANE_ROWS + P_BEFORE + y + radius) * pitch + at + (long)radius * step);
+    __global const S_T *in = source + ((plane * P_PLANE_ROWS + P_BEFORE + y) * pitch + at);
     S_T mode = 0, from = 0;
     int most = 0;
     for (;;) {
         /* Of the keys that are left the least, and how many have it. */
         S_T key = S_ALL;
         int count = 0, left = 0;
-        for (int j = -radius; j <= radius; j++) {
-            const int span = rk_span(radius, j, P_SHAPE);
-            for (int i = -span; i <= span; i++) {
-                const S_T now = key_of(in[j * pitch + (long)i * step], false);
+        for (int j = 0; j < P_RUNS; j++) {
+            __global const S_T *run = in + RK_RUNS[j].line * pitch + (long)RK_RUNS[j].from * step;
+            for (int i = 0; i < RK_RUNS[j].length; i++) {
+                const S_T now = key_of(run[(long)i * step], false);
                 if (now < from) continue;
                 left++;
                 count = now < key ? 1 : count + (now == key);

@@ -206,6 +206,7 @@ static const char *const anywhere[] = {
     "percentile_filter($1, 70, size=5, shape=disc, border=wrap) * $1",
     "median($1, size=5, shape=diamond) * $1 + median($1, size=3, shape=cross, border=wrap)",
     "percentile_filter($1, 100, size=9, border=constant, cval=0.5) ** 2",
+    "median($1, element=[1 0 0 1 1; 0 1 1 0 0; 1 0 1 0 1], border=reflect) ** 2",
     "percentile_filter($1, 0, size=21) ** 2",
     "mode_filter($1, size=3) ** 2",
     "sobel($1) * 0.1",

@@ -226,6 +226,7 @@ expect_files "failures leave nothing" "./a.conf ./text.png "
 
 expect_run "a number" 0 "7" "" -e '1 + 2 * 3'
 expect_run "an array of one element" 0 "1.5" "" -e 'mean(make(4, 1, x))'
+expect_run "a structuring element" 0 "[4 4 3 3]" "" -e 'median(numbers([4 2 1 3]), element=[1 0 1])'
 expect_run "a small array" 0 "[0 1; 0 1]" "" -e 'make(2, 2, x)'
 expect_run "a program in -e" 0 "3
 hello" "" -e 'a = 1; print(a + 2); print("hello")'

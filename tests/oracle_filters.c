@@ -30,7 +30,8 @@ typedef struct filter {
     real left_out; /* the levels, or of floats the share of magnitudes, by which weights may be others */
     int order;
     double percent; /* of the window's values, that are below the one taken */
-    enum { SQUARE, DISC, DIAMOND, CROSS } shape;
+    enum { SQUARE, DISC, DIAMOND, CROSS, ELEMENT } shape;
+    real element[CALL_MAX_NUMBERS];
 } filter;
 typedef real (*filter_fn)(const filter *f, real *values, int n, real *slack);
 
@@ -309,7 +310,7 @@ static int by_rank(const void *a, const void *b)
     return by_value(a, b);
 }
 
-/* Those in the window's shape come first; how many they are. */
+/* Those in the window's shape, or its element, come first; how many they are. */
 static int in_shape(const filter *f, real *values, int n)
 {
     const int radius = f->rx, size = 2 * radius + 1;
@@ -319,6 +320,7 @@ static int in_shape(const filter *f, real *values, int n)
         const bool is_in = f->shape == DISC      ? dy * dy + dx * dx <= radius * radius
                            : f->shape == DIAMOND ? abs(dy) + abs(dx) <= radius
                            : f->shape == CROSS   ? dy == 0 || dx == 0
+                           : f->shape == ELEMENT ? f->element[k] != 0
                                                  : true;
         if (is_in) values[count++] = values[k];
     }
@@ -357,6 +359,13 @@ static void by_order(const call *c, picture *out, filter_fn fn)
               : call_is(c, "shape", "diamond", "square") ? DIAMOND
               : call_is(c, "shape", "cross", "square")   ? CROSS
                                                          : SQUARE;
+    int rows, cols;
+    if (call_has_vector(c, "element")) {
+        call_numbers(c, "element", f.element, &rows, &cols);
+        f.shape = ELEMENT;
+        f.ry = rows / 2;
+        f.rx = cols / 2;
+    }
     if (f.shape != SQUARE && fn == middle) fn = ranked;
     each(&f, f.dtype, out, fn);
 }

@@ -23,6 +23,8 @@
  *     #define PARAMS(NAME) NAME(HEIGHT) NAME(WIDTH)
  *     enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
  *     static const ip_opaque_kind kind = { .shader = "...", .params = PARAMS(IP_PARAM_TEXT), ... };
+ *
+ * Behind them stands what a stage has of `list`, at P_LIST[0], P_LIST[1], ...
  */
 #ifndef IP_IR_OPAQUE_H
 #define IP_IR_OPAQUE_H
@@ -105,6 +107,7 @@ typedef struct ip_opaque_kind {
     const char *shader; /* shaders/NAME.cl; NULL where run() is there, or compute() alone, which the host then runs */
     const char *before; /* another one, whose text stands before it; NULL: none */
     const char *params; /* names of P[1], P[2], ..., a space behind each; every launch has them all. NULL: none */
+    bool has_list;      /* its stages have a list, and its launches no params without names */
     const struct ip_opaque_constant
         *constants; /* what shader and step() both know, up to one without a name; or NULL */
     /* Grows a region of the result to the one that is computed for it: whole rows at least. */
@@ -139,7 +142,9 @@ struct ip_opaque {
     int64_t dims[4];                /* of the result; set by ip_stage_opaque() */
     int64_t columns;                /* of input 0 that column x is made of: x to x + columns - 1; 0: not known */
     int64_t sizes[IP_OPAQUE_SIZES]; /* the operation's own */
-    const void *user;               /* step(), run() and compute() know what; lives as long as the node, or the ir */
+    const int *list;                /* more of its own, which every launch has behind its params; copied, too */
+    int n_list;
+    const void *user; /* step(), run() and compute() know what; lives as long as the node, or the ir */
 };
 
 /* A new stage computed by a copy of opaque, whose texts live as long as ir; NULL (and ir->failed) without memory. */

@@ -141,6 +141,12 @@ ip_stage *ip_stage_opaque(ip_ir *ir, const ip_opaque *opaque, imgpar_dtype dtype
     if (!s) return NULL;
     *copy = *opaque;
     memcpy(copy->dims, dims, sizeof copy->dims);
+    if (opaque->n_list > 0) {
+        int *list = ip_ir_alloc(ir, (size_t)opaque->n_list, sizeof *list);
+        if (!list) return NULL;
+        memcpy(list, opaque->list, (size_t)opaque->n_list * sizeof *list);
+        copy->list = list;
+    }
     s->opaque = copy;
     return s;
 }

@@ -157,30 +157,36 @@ static void of_sort(ip_adjoints *a, const ip_stage *s, ip_stage *own)
 
 /* The window of a rank filter, and one of its taps. */
 typedef struct ranked {
-    int window, side;
+    int window, rows, columns;
     ip_expr *ty, *tx;
-    ip_expr *is_in; /* whether the tap is in the window's shape; NULL: it is a square */
+    ip_expr *is_in; /* whether the tap is in the window; NULL: all are */
 } ranked;
+
+/* For each place around whether it is in the window. */
+static ip_stage *mask_of(ip_adjoints *a, const ip_opaque *o, const ranked *r)
+{
+    const ip_element_run *runs = ip_rank_runs(o);
+    int32_t *mask = ip_ir_alloc(a->l->ir, (size_t)r->rows * (size_t)r->columns, sizeof *mask);
+    for (int k = 0; mask && k < r->rows * r->columns; k++)
+        mask[k] = 0;
+    for (int64_t j = 0; mask && j < o->sizes[IP_RANK_RUNS]; j++)
+        for (int i = 0; i < runs[j].length; i++)
+            mask[runs[j].line * r->columns + runs[j].from + i] = 1;
+    return mask ? ip_stage_table(a->l->ir, IMGPAR_I32, (int64_t)r->rows * r->columns, mask) : NULL;
+}
 
 static ranked ranked_of(ip_adjoints *a, const ip_opaque *o)
 {
     ip_ir *ir = a->l->ir;
-    const int64_t radius = o->sizes[IP_RANK_RADIUS];
-    ranked r = { .window = ip_x_new_window(ir), .side = (int)(2 * radius + 1) };
-    r.ty = ip_x_tap(ir, r.window, 0, r.side);
-    r.tx = ip_x_tap(ir, r.window, 1, r.side);
-    const ip_rank_shape shape = (ip_rank_shape)o->sizes[IP_RANK_SHAPE];
-    if (shape == IP_RANK_SQUARE) return r;
-    ip_expr *half = ip_adjoint_i32(a, radius), *most = ip_adjoint_i32(a, radius * radius);
-    ip_expr *y = binary(a, IP_X_SUB, r.ty, half), *x = binary(a, IP_X_SUB, r.tx, half);
-    ip_expr *yy = binary(a, IP_X_MUL, y, y), *xx = binary(a, IP_X_MUL, x, x);
-    if (shape == IP_RANK_DISC)
-        r.is_in = binary(a, IP_X_LE, binary(a, IP_X_ADD, yy, xx), most);
-    else if (shape == IP_RANK_CROSS)
-        r.is_in = binary(a, IP_X_EQ, binary(a, IP_X_MUL, y, x), ip_adjoint_i32(a, 0));
-    else
-        r.is_in =
-            binary(a, IP_X_LE, binary(a, IP_X_ADD, ip_x_unary(ir, IP_X_ABS, y), ip_x_unary(ir, IP_X_ABS, x)), half);
+    ranked r = { .window = ip_x_new_window(ir),
+                 .rows = (int)(2 * o->sizes[IP_RANK_RY] + 1),
+                 .columns = (int)(2 * o->sizes[IP_RANK_RX] + 1) };
+    r.ty = ip_x_tap(ir, r.window, 0, r.rows);
+    r.tx = ip_x_tap(ir, r.window, 1, r.columns);
+    if (ip_rank_is_full(o)) return r;
+    ip_stage *mask = mask_of(a, o, &r);
+    ip_expr *at = binary(a, IP_X_ADD, binary(a, IP_X_MUL, r.ty, ip_adjoint_i32(a, r.columns)), r.tx);
+    if (mask) r.is_in = binary(a, IP_X_NE, ip_table_at(ir, mask, at), ip_adjoint_i32(a, 0));
     return r;
 }
 
@@ -190,7 +196,7 @@ static ip_expr *sum_of_equal(ip_adjoints *a, const ranked *r, ip_expr *one, ip_e
     ip_expr *is_it = binary(a, IP_X_EQ, one, other);
     if (r->is_in) is_it = binary(a, IP_X_AND, r->is_in, is_it);
     x = ip_x_select(a->l->ir, is_it, x, ip_x_float(a->l->ir, x->dtype, 0));
-    return ip_x_fold_taps(a->l->ir, IP_FOLD_SUM, r->window, r->side, r->side, x);
+    return ip_x_fold_taps(a->l->ir, IP_FOLD_SUM, r->window, r->rows, r->columns, x);
 }
 
 /* Each element of the result goes to the elements of its window that are equal to it, in equal shares. NaN is equal to

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The structuring element of a call as runs of its rows: what shape, size and angle draw, or a matrix whose elements
- * that are not 0 count. The middle of it is the pixel itself.
+ * The structuring element of a call: what shape, size and angle draw, or a matrix whose elements that are not 0 count.
+ * The middle of it is the pixel itself.
  */
 #include "ops/element.h"
 
@@ -54,47 +54,63 @@ static void draw(const imgpar_array *node, unsigned char *on, int radius)
         on[k] = is_on(shape, radius, k / side - radius, k % side - radius);
 }
 
-/* Counts the runs, and notes them where there is room. */
-static int find_runs(const unsigned char *on, int rows, int cols, ip_element_run *runs)
-{
-    int n = 0;
-    for (int y = 0; y < rows; y++)
-        for (int x = 0; x < cols; x++) {
-            if (!on[y * cols + x]) continue;
-            const int from = x;
-            while (x < cols && on[y * cols + x])
-                x++;
-            if (runs) runs[n] = (ip_element_run){ y - rows / 2, from - cols / 2, x - from };
-            n++;
-        }
-    return n;
-}
-
 bool ip_element_of(const imgpar_array *node, ip_element *out)
 {
     const ip_param *given = ip_param_get(node, "element");
     const int size = (int)ip_param_number(node, "size");
     const int rows = given->rows ? given->rows : size, cols = given->rows ? given->cols : size;
     unsigned char *on = ip_alloc_array((size_t)rows, (size_t)cols);
-    *out = (ip_element){ .ry = rows / 2, .rx = cols / 2 };
+    *out = (ip_element){ .ry = rows / 2, .rx = cols / 2, .on = on };
     if (!on) return false;
     memset(on, 0, (size_t)rows * (size_t)cols);
     for (int k = 0; given->rows && k < rows * cols; k++)
         on[k] = given->numbers[k] != 0;
     if (!given->rows) draw(node, on, size / 2);
-    out->n = find_runs(on, rows, cols, NULL);
-    bool ok = true;
-    if (out->n > 0 && out->n <= IP_ELEMENT_MOST_RUNS) {
-        out->runs = ip_alloc_array((size_t)out->n, sizeof *out->runs);
-        ok = out->runs != NULL;
-        if (ok) find_runs(on, rows, cols, out->runs);
-    }
-    ip_free(on);
-    return ok;
+    return true;
 }
 
 void ip_element_free(ip_element *e)
 {
-    ip_free(e->runs);
-    e->runs = NULL;
+    ip_free(e->on);
+    e->on = NULL;
+}
+
+int64_t ip_element_count(const ip_element *e)
+{
+    const int64_t all = (int64_t)(2 * e->ry + 1) * (2 * e->rx + 1);
+    int64_t n = 0;
+    for (int64_t k = 0; k < all; k++)
+        n += e->on[k];
+    return n;
+}
+
+int ip_element_runs(const ip_element *e, bool of_columns, ip_element_run *runs)
+{
+    const int rows = 2 * e->ry + 1, cols = 2 * e->rx + 1, lines = of_columns ? cols : rows;
+    const int length = of_columns ? rows : cols, line_step = of_columns ? 1 : cols, step = of_columns ? cols : 1;
+    int n = 0;
+    for (int line = 0; line < lines; line++) {
+        const unsigned char *on = e->on + line * line_step;
+        for (int k = 0; k < length; k++) {
+            if (!on[k * step]) continue;
+            const int from = k;
+            while (k < length && on[k * step])
+                k++;
+            if (runs) runs[n] = (ip_element_run){ line, from, k - from };
+            n++;
+        }
+    }
+    return n;
+}
+
+imgpar_status ip_element_check(const imgpar_array *node, int most_side, ip_error *err)
+{
+    const ip_param *given = ip_param_get(node, "element");
+    const char *name = node->op->info.name;
+    if (given->rows > most_side || given->cols > most_side)
+        return ip_fail(err, IMGPAR_E_LIMIT, "%s: element is %dx%d; its sides are at most %d", name, given->rows,
+                       given->cols, most_side);
+    for (int k = 0; k < given->rows * given->cols; k++)
+        if (given->numbers[k] != 0) return IMGPAR_OK;
+    return given->rows == 0 ? IMGPAR_OK : ip_fail(err, IMGPAR_E_ARGUMENT, "%s: element has nothing but 0", name);
 }

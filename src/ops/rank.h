@@ -4,23 +4,30 @@
 #define IP_OPS_RANK_H
 
 #include "ir/opaque.h"
+#include "ops/element.h"
 
-/* What stands in ip_opaque.sizes. The input has a margin of the radius on all four sides. */
+/* What stands in ip_opaque.sizes. The input has a margin, as far as the window reaches on each side. The list is of
+ * ip_element_run: the runs of the window's rows, then those of its columns. */
 enum {
-    IP_RANK_RADIUS,
-    IP_RANK_K,     /* how many elements of the window are below the one that is taken */
-    IP_RANK_SHAPE, /* an ip_rank_shape */
+    IP_RANK_RX, /* how far the window reaches to the left and to the right, */
+    IP_RANK_RY, /* up and down */
+    IP_RANK_RUNS,
+    IP_RANK_COLUMN_RUNS,
+    IP_RANK_COUNT, /* elements of the window */
+    IP_RANK_K,     /* how many of them are below the one that is taken */
     IP_RANK_MODE   /* 1: not the element of a rank but the most frequent one, of several the least */
 };
-/* The words of RANK_SHAPE in ops.def: a disc is where dx^2 + dy^2 <= radius^2, a diamond where |dx| + |dy| <= radius, a
- * cross where dx or dy is 0. All are symmetric, and as wide as they are high. */
-typedef enum ip_rank_shape { IP_RANK_SQUARE, IP_RANK_DISC, IP_RANK_DIAMOND, IP_RANK_CROSS } ip_rank_shape;
-enum { IP_RANK_MOST_SIZE = 255 }; /* of a window, whose elements 16 bits count */
+enum { IP_RANK_MOST_SIDE = 255 }; /* of a window, whose elements 16 bits count */
 
-/* Half the window's width in the row so far from its middle. */
-int ip_rank_span(const int64_t *sizes, int by);
+/* Runs of the window's rows. */
+static inline const ip_element_run *ip_rank_runs(const ip_opaque *o) { return (const ip_element_run *)o->list; }
+/* Whether all elements around are in the window. */
+static inline bool ip_rank_is_full(const ip_opaque *o)
+{
+    return o->sizes[IP_RANK_COUNT] == (2 * o->sizes[IP_RANK_RX] + 1) * (2 * o->sizes[IP_RANK_RY] + 1);
+}
 struct ip_lower;
-/* The median of node's "size" and "shape". */
+/* The median of a window that is no square, or a large one. */
 ip_stage *ip_stages_rank_median(struct ip_lower *l);
 imgpar_status ip_rank_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask, void *user);
 

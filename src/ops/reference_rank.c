@@ -12,21 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int ip_rank_span(const int64_t *sizes, int by)
-{
-    const int radius = (int)sizes[IP_RANK_RADIUS];
-    int span = 0;
-    switch (sizes[IP_RANK_SHAPE]) {
-    case IP_RANK_SQUARE: return radius;
-    case IP_RANK_DIAMOND: return radius - abs(by);
-    case IP_RANK_CROSS: return by == 0 ? radius : 0;
-    default:
-        while ((span + 1) * (span + 1) + by * by <= radius * radius)
-            span++;
-        return span;
-    }
-}
-
 typedef struct keyed {
     uint64_t key;
     uint32_t place;
@@ -104,15 +89,14 @@ static void find(channel *c, uint32_t k)
     }
 }
 
-/* The most frequent level of the window around y, x, of several the least. */
+/* The most frequent level of the window that begins at y, x, of several the least. */
 static void find_mode(channel *c, int64_t y, int64_t x)
 {
-    const int radius = (int)c->o->sizes[IP_RANK_RADIUS];
+    const ip_element_run *runs = ip_rank_runs(c->o);
     uint32_t most = 0;
-    for (int by = -radius; by <= radius; by++) {
-        const int span = ip_rank_span(c->o->sizes, by);
-        const uint32_t *levels = c->levels + (y + radius + by) * c->width + x + radius;
-        for (int i = -span; i <= span; i++) {
+    for (int j = 0; j < c->o->sizes[IP_RANK_RUNS]; j++) {
+        const uint32_t *levels = c->levels + (y + runs[j].line) * c->width + x + runs[j].from;
+        for (int i = 0; i < runs[j].length; i++) {
             const uint32_t n = c->fine[levels[i]];
             if (n > most || (n == most && levels[i] < c->at)) c->at = levels[i];
             if (n > most) most = n;
@@ -128,27 +112,25 @@ static void put(const channel *c, unsigned char *to)
 
 static void filter_row(channel *c, int64_t y, unsigned char *out, size_t step)
 {
-    const int radius = (int)c->o->sizes[IP_RANK_RADIUS];
+    const ip_element_run *runs = ip_rank_runs(c->o);
+    const int64_t n_runs = c->o->sizes[IP_RANK_RUNS];
     const uint32_t k = (uint32_t)c->o->sizes[IP_RANK_K];
     memset(c->fine, 0, c->n_levels * sizeof *c->fine);
     memset(c->coarse, 0, (c->n_levels / 256 + 1) * sizeof *c->coarse);
     c->at = c->less = 0;
-    for (int by = -radius; by <= radius; by++) {
-        const int span = ip_rank_span(c->o->sizes, by);
-        for (int64_t x = radius - span; x <= radius + span; x++)
-            count_in(c, y + radius + by, x, 1);
-    }
+    for (int64_t j = 0; j < n_runs; j++)
+        for (int i = 0; i < runs[j].length; i++)
+            count_in(c, y + runs[j].line, runs[j].from + i, 1);
     for (int64_t x = 0;; x++) {
         if (c->o->sizes[IP_RANK_MODE])
             find_mode(c, y, x);
         else
             find(c, k);
         put(c, out + (size_t)x * step);
-        if (x + 1 == c->width - 2 * radius) return;
-        for (int by = -radius; by <= radius; by++) {
-            const int span = ip_rank_span(c->o->sizes, by);
-            count_in(c, y + radius + by, x + radius - span, (uint32_t)-1);
-            count_in(c, y + radius + by, x + radius + span + 1, 1);
+        if (x + 1 == c->o->dims[2]) return;
+        for (int64_t j = 0; j < n_runs; j++) {
+            count_in(c, y + runs[j].line, x + runs[j].from, (uint32_t)-1);
+            count_in(c, y + runs[j].line, x + runs[j].from + runs[j].length, 1);
         }
     }
 }
@@ -166,11 +148,11 @@ static bool allocate(channel *c)
 
 imgpar_status ip_rank_compute(const ip_opaque *o, const void *const *in, void *out, ip_opaque_ask ask, void *user)
 {
-    const int64_t *d = o->dims, radius = o->sizes[IP_RANK_RADIUS];
+    const int64_t *d = o->dims;
     channel c = { .o = o,
                   .format = ip_key_format_of(o->dtype, o->sizes[IP_RANK_MODE], false),
-                  .width = d[2] + 2 * radius,
-                  .height = d[1] + 2 * radius };
+                  .width = d[2] + 2 * o->sizes[IP_RANK_RX],
+                  .height = d[1] + 2 * o->sizes[IP_RANK_RY] };
     const size_t size = c.format.size_bytes, step = (size_t)d[3] * size;
     imgpar_status st = allocate(&c) ? IMGPAR_OK : IMGPAR_E_HOST_MEMORY;
     for (int64_t k = 0; !st && k < d[0] * d[3]; k++) {

@@ -82,13 +82,16 @@
 #define CVAL NUM_X("cval", "0", -INFINITY, INFINITY, "levels", "the value beyond the edges with border=constant")
 /* Structuring elements: ops/element.c. */
 #define MATRIX_X(name, rule, help) PARAM(name, "matrix", "auto", rule, -INFINITY, INFINITY, "", help, 0, 0)
-#define ELEMENT                                                                                                      \
-    CHOICE_X("shape", "square", "square|disc|diamond|cross|line",                                                    \
-             "which neighbours, of a square of that size; disc: dx^2 + dy^2 <= (size div 2)^2"),                     \
-        NUM_X("angle", "0", -1000000, 1000000, "degrees", "of a line: 0 is to the right, 90 downwards"),             \
+#define ELEMENT_SHAPE(CHOICE)                                                                                    \
+    CHOICE("shape", "square", "square|disc|diamond|cross|line",                                                  \
+           "which neighbours, of a square of that size; with r = size div 2 disc: dx^2 + dy^2 <= r^2, diamond: " \
+           "|dx| + |dy| <= r, cross: dx or dy is 0")
+#define ELEMENT_REST                                                                                                 \
+    NUM_X("angle", "0", -1000000, 1000000, "degrees", "of a line: 0 is to the right, 90 downwards"),                 \
         MATRIX_X("element", "odd",                                                                                   \
                  "in place of size and shape: neighbours where it is not 0, the middle one being the pixel itself; " \
                  "both sides odd")
+#define ELEMENT ELEMENT_SHAPE(CHOICE_X), ELEMENT_REST
 /* How samples are weighed (ops/interpolation.h); words are only added at the end. */
 #define SAMPLING "nearest|linear|cubic|mitchell|lanczos2|lanczos3"
 #define RESIZING "auto|area|linear|nearest|cubic|mitchell|lanczos2|lanczos3"

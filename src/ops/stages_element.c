@@ -12,6 +12,7 @@
 #include "ops/infer.h"
 #include "ops/lower.h"
 
+#include "base/alloc.h"
 #include "base/dtype.h"
 
 enum { Y = 1, X = 2, MOST_STEPS = 15 }; /* 2^14 fits into IP_ELEMENT_MOST_SIDE, 2^15 does not */
@@ -20,6 +21,8 @@ typedef struct steps {
     ip_lower *l;
     ip_xop op;
     ip_element element;
+    int n;
+    ip_element_run *runs;     /* of its rows; owned */
     int64_t dims[4];          /* with the margin */
     ip_stage *of[MOST_STEPS]; /* extremes of 2^k from each element on; those that are missing are NULL */
 } steps;
@@ -75,7 +78,7 @@ static ip_stage *extremes(steps *s, int k)
 static ip_expr *over_run(steps *s, const ip_element_run *run)
 {
     const int k = step_of(run->length);
-    const int64_t *dims = s->l->dims, down = s->element.ry + run->dy, first = s->element.rx + run->from;
+    const int64_t *dims = s->l->dims, down = run->line, first = run->from;
     ip_stage *stage = extremes(s, k);
     if (!stage) return NULL;
     ip_expr *x = read_at(s, stage, dims, down, first);
@@ -86,8 +89,8 @@ static ip_expr *over_run(steps *s, const ip_element_run *run)
 static ip_stage *over_runs(steps *s)
 {
     ip_expr *x = NULL;
-    for (int k = 0; k < s->element.n; k++) {
-        ip_expr *run = over_run(s, &s->element.runs[k]);
+    for (int k = 0; k < s->n; k++) {
+        ip_expr *run = over_run(s, &s->runs[k]);
         if (!run) return NULL;
         x = x ? ip_x_binary(s->l->ir, s->op, x, run) : run;
     }
@@ -97,11 +100,20 @@ static ip_stage *over_runs(steps *s)
 ip_stage *ip_stages_element(ip_lower *l, ip_xop op)
 {
     steps s = { .l = l, .op = op };
-    if (!ip_element_of(l->node, &s.element)) return ip_lower_fail(l, IMGPAR_E_HOST_MEMORY, "out of host memory");
+    if (ip_element_of(l->node, &s.element)) {
+        s.n = ip_element_runs(&s.element, false, NULL);
+        s.runs = ip_alloc_array((size_t)s.n, sizeof *s.runs);
+    }
+    if (!s.runs) {
+        ip_element_free(&s.element);
+        return ip_lower_fail(l, IMGPAR_E_HOST_MEMORY, "out of host memory");
+    }
+    ip_element_runs(&s.element, false, s.runs);
     const int64_t dims[] = { l->dims[0], l->dims[1] + 2 * s.element.ry, l->dims[2] + 2 * s.element.rx, l->dims[3] };
     for (int k = 0; k < 4; k++)
         s.dims[k] = dims[k];
     ip_stage *result = margin(&s) ? over_runs(&s) : NULL;
+    ip_free(s.runs);
     ip_element_free(&s.element);
     return result;
 }
@@ -112,14 +124,11 @@ imgpar_status ip_infer_extreme(imgpar_array *node, ip_error *err)
     if (ip_element_is_square(node)) return IMGPAR_OK;
     ip_element e;
     const char *name = node->op->info.name;
-    const ip_param *given = ip_param_get(node, "element");
-    if (given->rows > IP_ELEMENT_MOST_SIDE || given->cols > IP_ELEMENT_MOST_SIDE)
-        return ip_fail(err, IMGPAR_E_LIMIT, "%s: element is %dx%d; its sides are at most %d", name, given->rows,
-                       given->cols, IP_ELEMENT_MOST_SIDE);
+    imgpar_status st = ip_element_check(node, IP_ELEMENT_MOST_SIDE, err);
+    if (st) return st;
     if (!ip_element_of(node, &e)) return ip_fail_memory(err, name);
-    const int n = e.n;
+    const int n = ip_element_runs(&e, false, NULL);
     ip_element_free(&e);
-    if (n == 0) return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: element has nothing but 0", name);
     if (n <= IP_ELEMENT_MOST_RUNS) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_ARGUMENT,
                    "%s: the rows of element have %d runs of neighbours side by side; at most %d", name, n,

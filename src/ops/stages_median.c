@@ -3,6 +3,7 @@
  * Stages of median: of squares of 9 and 25 values networks of min and max without branches, so that they
  * vectorise. Of an exchange only the outputs that reach the result are computed. The others: stages_rank.c.
  */
+#include "ops/element.h"
 #include "ops/lower.h"
 #include "ops/rank.h"
 
@@ -61,8 +62,7 @@ static ip_expr *median_25(ip_ir *ir, ip_expr **v)
 ip_stage *ip_stages_median(ip_lower *l)
 {
     int size = (int)ip_param_number(l->node, "size"), radius = size / 2;
-    const bool is_square = ip_param_number(l->node, "shape") == IP_RANK_SQUARE;
-    if (!is_square || (size != 3 && size != 5)) return ip_stages_rank_median(l);
+    if (!ip_element_is_square(l->node) || (size != 3 && size != 5)) return ip_stages_rank_median(l);
     ip_expr *v[25], *cval;
     int border = ip_lower_border(l, l->in[0]->dtype, &cval);
     for (int j = 0; j < size; j++)

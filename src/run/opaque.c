@@ -81,12 +81,21 @@ void ip_opaque_explain(ip_blas_mode mode, ip_device *device, ip_kernel *kernel)
 
 /* ---- what the launches need -------------------------------------------------------------- */
 
+static int params_of(const ip_opaque_kind *kind)
+{
+    int n = 1;
+    for (const char *c = kind->params; c && *c; c++)
+        n += *c == ' ';
+    return n;
+}
+
 /* Names of what P holds, and constants. */
 static void define_names(const ip_opaque_kind *kind, ip_str *source)
 {
     const char *name = kind->params;
     for (int k = 1; name && *name; k++, name = strchr(name, ' ') + 1)
         ip_str_printf(source, "#define P_%.*s P[%d]\n", (int)strcspn(name, " "), name, k);
+    if (kind->has_list) ip_str_printf(source, "#define P_LIST (P + %d)\n", params_of(kind));
     for (const ip_opaque_constant *c = kind->constants; c && c->name; c++)
         ip_str_printf(source, "#define %s %d\n", c->name, c->value);
 }
@@ -166,6 +175,21 @@ static bool is_timed(const running *r) { return r->runner->options && r->runner-
 
 /* ---- launching ----------------------------------------------------------------------------- */
 
+/* P: the launch's params, and the stage's list behind them. */
+static imgpar_status params_buffer(const running *r, const ip_opaque_launch *l, ip_buffer **out, ip_error *err)
+{
+    const ip_opaque *o = r->call.opaque;
+    const size_t n = (size_t)l->n_params, n_list = (size_t)o->n_list;
+    if (n_list == 0) return ip_buffer_new_with(r->runner->device, l->params, n * sizeof(int), out, err);
+    int *all = ip_alloc_array(n + n_list, sizeof *all);
+    if (!all) return ip_fail_memory(err, "launching a kernel");
+    memcpy(all, l->params, n * sizeof *all);
+    memcpy(all + n, o->list, n_list * sizeof *all);
+    imgpar_status st = ip_buffer_new_with(r->runner->device, all, (n + n_list) * sizeof *all, out, err);
+    ip_free(all);
+    return st;
+}
+
 static imgpar_status launch_once(running *r, ip_opaque_launch *l, ip_error *err)
 {
     ip_buffer *buffers[IP_OPAQUE_BUFFERS + 1];
@@ -173,8 +197,7 @@ static imgpar_status launch_once(running *r, ip_opaque_launch *l, ip_error *err)
     bool timed = is_timed(r) && !r->is_measured;
     uint64_t start_ns = 0, end_ns = 0;
     ip_buffer *params;
-    imgpar_status st =
-        ip_buffer_new_with(r->runner->device, l->params, (size_t)l->n_params * sizeof(int), &params, err);
+    imgpar_status st = params_buffer(r, l, &params, err);
     if (st) return st;
     for (int k = 0; k < l->n_buffers; k++) {
         buffers[k] = buffer_of(r, l->buffers[k]);
@@ -202,14 +225,6 @@ static imgpar_status launch_once(running *r, ip_opaque_launch *l, ip_error *err)
 
 /* With a poll callback, in batches that take about BATCH_MS: Note [Batches] in launch.c. */
 enum { BATCH_MS = 40 };
-
-static int params_of(const ip_opaque_kind *kind)
-{
-    int n = 1;
-    for (const char *c = kind->params; c && *c; c++)
-        n += *c == ' ';
-    return n;
-}
 
 static imgpar_status launch_step(running *r, const ip_opaque_launch *step, ip_error *err)
 {

@@ -66,3 +66,8 @@ SELECT hex(raw(warp(img, img_numbers('[1 0 1; 0 1 0]')))) = hex(raw(warp(img, '[
 SELECT hex(raw(convolve(img_numbers('[0 0 1]'), img_numbers('[1 2 3]'), 'border=constant')));
 SELECT convolve(img, img_numbers('[1 2]')) FROM t WHERE id = 1;
 SELECT convsep(img, img_numbers('[1 2 1]'), '[1 2 1]') FROM t WHERE id = 1;
+
+.print of structuring elements
+SELECT hex(raw(img_median(img, 'element=[0 1 0; 1 1 1; 0 1 0]'))), hex(raw(img_median(lazy(img), 3, 'shape=cross'))) FROM t WHERE id = 1;
+SELECT hex(raw(percentile_filter(img, 100, 'element=[1 0 0]'))), hex(raw(mode_filter(img, 'element=[0 0 1]'))) FROM t WHERE id = 1;
+SELECT percentile_filter(img, 50, 'element=[0 0 0]') FROM t WHERE id = 1;
