@@ -225,7 +225,7 @@ static const struct {
     { "unique", "return_counts=true", "unique: unknown parameter return_counts; it has a; that is unique_counts(a)" },
     { "median", "footprint=9",
       "median: unknown parameter footprint; it has a, size, border, cval, shape, angle, element; that is element" },
-    { "median", "shape=line", "median: shape=line is not one of square, disc, diamond, cross" },
+    { "median", "shape=star", "median: shape=star is not one of square, disc, diamond, cross, line" },
     { "hough_circles", "minRadius=3",
       "hough_circles: unknown parameter minRadius; it has a, least, largest, most, threshold, apart, low, high; that "
       "is "
