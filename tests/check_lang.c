@@ -144,6 +144,10 @@ static const text_case programs[] = {
     { "print(hypot(cast(numbers([3 0]), f64), 0.1), hypot(cast(numbers([-2147483648 -3]), i32), cast(numbers([0 4]), "
       "i32)))",
       "[3.0016662039607267 0.1] [2.1474836e+09 5]" },
+    { "print([1 2] * 2, -[1 2; 3 4] / 2, [1 2 3] * [1; 10], 2 ** [1 2], [5 6] & 3, shape(make(6, 4, x)) div 2)",
+      "[2 4] [-0.5 -1; -1.5 -2] [1 2 3; 10 20 30] [2 4] [1 2] [2 3]" },
+    { "fn f(v) = v / sum(v)\nw = [1 2 1; 2 4 2; 1 2 1] / 16\nprint(sum(convolve(make(5, 5, 1.0), w)), f([1 3]))",
+      "25 [0.25 0.75]" },
     { "print(hypot(numbers([3 0]), 4), sign(numbers([-2 5])), make(4, 1, sign(x - 2)))", "[5 4] [-1 1] [-1 -1 0 1]" },
     { "a = 1; b = a + 1 # two\nprint(b)", "2" },
     { "a = (1 +\n 2)\nprint(a)\nprint(a * 2)", "3\n6" },
@@ -362,7 +366,9 @@ static const text_case messages[] = {
     { "print(\"a\" < \"b\")", "1:7: '<' takes numbers and arrays, not text" },
     { "print(5.5 & 2)", "1:11: '&' takes whole numbers" },
     { "print(1 << 64)", "1:9: '<<' shifts by 0 to 63" },
-    { "print([1 2] * 2)", "1:7: '*' takes numbers and arrays, not a vector" }, /* a list is none where no array is */
+    { "print([1 2] == 2)", "1:7: '==' takes numbers and arrays, not a vector" },
+    { "print([1 2] + [1 2 3])", "1:13: '+': one is 1x2, the other 1x3; their rows and columns must be equal or 1" },
+    { "print([1 2] & 1.5)", "1:13: '&' takes whole numbers" },
     /* forms */
     { "print(x + 1)", "1:7: x is a coordinate, and nothing here says of which shape: use it with an array, or in "
                       "make(width, height, expr)" },

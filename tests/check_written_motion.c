@@ -278,6 +278,11 @@ static const struct {
     { STEPS(2, "warp(a, eye(3) * 0)"), NO_INVERSE },
     { "m = eye(3) * sum($1)\ngrad(sum(warp(ones([4 4]), m)), m)", NO_INVERSE },
     { "warp(ones([4 4]), estimate_affine(numbers([0 0; 1 1; 2 2]), numbers([0 0; 1 0; 0 1])))", "warp_by: " },
+    /* what a function was applied to is somebody's number again */
+    { "a = around(ones([4 4]), 1, (p, q) -> q, \"mean\")\nwarp(ones([4 4]), eye(3) * (mean(a) - 1))", NO_INVERSE },
+    { "a = reduce(ones([4 4]), 0, (p, q) -> max(p, q))\nwarp(ones([4 4]), eye(3) * (a - 1))", NO_INVERSE },
+    { "a = scan(ones([4 4]), 0, (p, q) -> max(p * p, q))\nwarp(ones([4 4]), eye(3) * (mean(a) - 1))", NO_INVERSE },
+    { "a = bilateral(ones([9 9]))\nwarp(ones([4 4]), eye(3) * (mean(a) - 1))", NO_INVERSE },
     { "convolve(cast(ones([4 4]), u8), $1 / sum($1))", "convolve_by: matrix " NOT_FINITE },
     { "convolve(ones([4 4]), complex($1 / sum($1), 0))", NOT_FINITE },
 };
@@ -304,6 +309,14 @@ END_TEST
 static const struct {
     const char *text, *as;
 } usable[] = {
+    { "sum(warp(ones([4 4]), eye(3) * 1e30))", "16" },
+    { "a = reduce(ones([4 4]), 0, (p, q) -> max(p, q))\nsum(a > 3 ? warp(ones([4 4]), eye(3) * (a - 1)) : ones([4 4]))",
+      "16" },
+    /* a step does not change what it is differentiated by */
+    { "m = eye(3) * 1.5\na = make(9, 9, x * y * 0.1)\nfn g(m, a) = sum(grad(sum(warp(a, m)), m))\n"
+      "abs(iterate(0.0, 200, v -> v + g(m, a)) / g(m, a) - 200) < 0.01",
+      "true" },
+    { "a = make(70, 70, x)\nb = warp(a, eye(3) * mean(a))\nd = warp(b, eye(3) * mean(b))\nsum(d) - sum(a)", "0" },
     { "m = eye(3) * 0\nsum(det(m) != 0 ? warp(ones([4 4]), m) : ones([4 4]))", "16" },
     { "m = eye(3) * 0\ndet(m) != 0 ? sum(warp(ones([4 4]), m)) : 7", "7" },
     { STEPS(4, "warp(a, m)"), "16" },

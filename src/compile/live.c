@@ -5,6 +5,7 @@
  * which compilers keep to well enough. What is the same for all elements is no value here: a compiler keeps it in
  * memory for the price of an operand, and so it reads an element that is read once.
  */
+#include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/integers.h"
 #include "compile/segments.h"
@@ -63,12 +64,14 @@ int ip_live_registers(const ip_site *site, ip_expr *const *roots, int n, const i
                    .places = places,
                    .lanes = lanes,
                    .register_bytes = site->options->device.vector_bytes,
-                   .reads = ip_ir_alloc(site->ir, size, sizeof *p.reads),
-                   .state = ip_ir_alloc(site->ir, size, sizeof *p.state) };
-    if (!p.reads || !p.state) return 0;
-    for (int k = 0; k < n; k++)
+                   .reads = ip_zalloc(size * sizeof *p.reads),
+                   .state = ip_zalloc(size * sizeof *p.state) };
+    const bool has_memory = p.reads && p.state;
+    for (int k = 0; k < n && has_memory; k++)
         count_reads(&p, roots[k]);
-    for (int k = 0; k < n; k++)
+    for (int k = 0; k < n && has_memory; k++)
         make(&p, roots[k]);
+    ip_free(p.reads);
+    ip_free(p.state);
     return p.most;
 }

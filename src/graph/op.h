@@ -34,7 +34,7 @@ enum {
     IP_OP_BATCH = 8192,    /* computes with matrices in the last two axes, those before are a batch (ops/along.h) */
     IP_OP_PART = 16384,    /* hidden, but texts may call it: those of written rows, and of graphs (graph/unparse.c) */
     IP_OP_LOOKS = 32768,   /* its type is told by elements of an input, not by the input's type alone */
-    IP_OP_FINITE = 65536,  /* the elements of its last input must be finite: made to by a node of the row IP_USABLE */
+    IP_OP_FINITE = 65536,  /* the elements of its last input must be finite, as a node of the row IP_USABLE checks */
     IP_OP_USABLE = 131072  /* that row: run/usable.c looks at its input before what reads it is computed */
 };
 /* What info.takes_complex is, and info.takes_many_axes. */

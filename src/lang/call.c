@@ -65,18 +65,61 @@ bool ip_call_list(ip_eval *ev, size_t offset, ip_val *v)
     return true;
 }
 
+/* The side of a result, of operands whose sides are so long; 0: they are neither equal nor 1. */
+static int common_side(int a, int b) { return a == b || b == 1 ? a : a == 1 ? b : 0; }
+
+static double element_of(const ip_val *v, int row, int col)
+{
+    if (v->kind != IP_V_MATRIX) return v->number;
+    const ip_matrix *m = v->u.matrix;
+    return m->numbers[(m->rows > 1 ? row * m->cols : 0) + (m->cols > 1 ? col : 0)];
+}
+
+/* Lists of numbers, or lists and numbers: element by element, as arrays of one and two axes. It stays a list, so it may
+ * stand where a parameter wants one. */
+static bool call_on_lists(ip_eval *ev, ip_operator op, size_t offset, const ip_val *operands, ip_val *out)
+{
+    const ip_operator_facts *facts = &ip_operators[op];
+    const ip_val *a = &operands[0], *b = &operands[facts->n_operands - 1];
+    const ip_matrix *m = a->kind == IP_V_MATRIX ? a->u.matrix : NULL, *n = b->kind == IP_V_MATRIX ? b->u.matrix : NULL;
+    *out = ip_val_unknown(IP_V_MATRIX);
+    if ((a->kind == IP_V_MATRIX && !m) || (b->kind == IP_V_MATRIX && !n)) return true; /* checking */
+    const int rows = common_side(m ? m->rows : 1, n ? n->rows : 1),
+              cols = common_side(m ? m->cols : 1, n ? n->cols : 1);
+    if (rows == 0 || cols == 0)
+        return ip_eval_fail(ev, offset,
+                            "'%s': one is %dx%d, the other %dx%d; their rows and columns must be equal or 1",
+                            facts->symbol, m->rows, m->cols, n->rows, n->cols);
+    ip_matrix *made = ip_matrix_new(rows, cols);
+    if (!made) return ip_eval_fail_memory(ev);
+    const char *why = NULL;
+    out->u.matrix = made;
+    out->unknown = a->unknown || b->unknown;
+    for (int k = 0; k < rows * cols && !why && !out->unknown; k++) {
+        const double x = element_of(a, k / cols, k % cols), y = element_of(b, k / cols, k % cols);
+        ip_val of_two;
+        why = ip_scalar_operator(op, (ip_val[]){ ip_val_number(x, false), ip_val_number(y, false) }, &of_two);
+        made->numbers[k] = why ? 0 : of_two.number;
+    }
+    if (!why) return true;
+    ip_val_free(out);
+    return ip_eval_fail(ev, offset, "'%s' %s", facts->symbol, why);
+}
+
 bool ip_call_operator(ip_eval *ev, ip_operator op, size_t offset, const ip_val *operands, ip_val *out)
 {
     const ip_operator_facts *facts = &ip_operators[op];
-    bool arrays = false, any = false;
+    bool arrays = false, any = false, has_list = false;
     for (int i = 0; i < facts->n_operands; i++) {
         arrays = arrays || operands[i].kind == IP_V_ARRAY;
         any = any || operands[i].kind == IP_V_ANY;
+        has_list = has_list || operands[i].kind == IP_V_MATRIX;
     }
     if (!arrays && any) {
         *out = ip_val_unknown(IP_V_ANY);
         return true;
     }
+    if (!arrays && has_list) return call_on_lists(ev, op, offset, operands, out);
     if (!arrays) {
         const char *why = ip_scalar_operator(op, operands, out);
         return !why || ip_eval_fail(ev, offset, "'%s' %s", facts->symbol, why);
@@ -151,9 +194,10 @@ static bool eval_operands(ip_eval *ev, const ip_node *node, int from, ip_val *op
     bool has_array = false;
     for (int i = 0; i < node->n_items; i++)
         has_array = has_array || is_array_like(&operands[i]);
+    const bool takes_lists = has_array || !ip_operator_is_logical((ip_operator)node->op);
     for (int i = from; i < node->n_items; i++)
         if (!is_array_like(&operands[i]) && !ip_val_is_scalar(&operands[i]) &&
-            !(has_array && operands[i].kind == IP_V_MATRIX))
+            !(takes_lists && operands[i].kind == IP_V_MATRIX))
             return refuse_operand(ev, node->items[i]->offset, ip_operators[node->op].symbol, &operands[i]);
     return true;
 }

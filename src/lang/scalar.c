@@ -66,10 +66,12 @@ static bool truth(ip_operator op, double a, double b)
     }
 }
 
+bool ip_operator_is_logical(ip_operator op) { return op <= IP_O_GREATER_EQUAL || op == IP_O_NOT; }
+
 const char *ip_scalar_operator(ip_operator op, const ip_val *operands, ip_val *out)
 {
     int n = ip_operators[op].n_operands;
-    bool logical = op <= IP_O_GREATER_EQUAL || op == IP_O_NOT;
+    bool logical = ip_operator_is_logical(op);
     bool bitwise = (op >= IP_O_OR && op <= IP_O_SHIFT_RIGHT) || op == IP_O_COMPLEMENT;
     const ip_val *a = &operands[0], *b = &operands[n - 1];
     if (a->unknown || b->unknown) {

@@ -54,6 +54,29 @@ static void draw(const imgpar_array *node, unsigned char *on, int radius)
         on[k] = is_on(shape, radius, k / side - radius, k % side - radius);
 }
 
+static bool is_empty(const unsigned char *on, int n, int step)
+{
+    for (int k = 0; k < n; k++)
+        if (on[k * step]) return false;
+    return true;
+}
+
+/* Without the outermost rows and columns that have no neighbour, as long as the middle stays the middle: nothing is
+ * asked to be there for them. */
+static void trim(ip_element *e)
+{
+    for (int cols = 2 * e->rx + 1; e->ry > 0; e->ry--) {
+        if (!is_empty(e->on, cols, 1) || !is_empty(e->on + 2 * e->ry * cols, cols, 1)) break;
+        memmove(e->on, e->on + cols, (size_t)(2 * e->ry - 1) * (size_t)cols);
+    }
+    for (int rows = 2 * e->ry + 1; e->rx > 0; e->rx--) {
+        const int cols = 2 * e->rx + 1;
+        if (!is_empty(e->on, rows, cols) || !is_empty(e->on + cols - 1, rows, cols)) break;
+        for (int row = 0; row < rows; row++)
+            memmove(e->on + row * (cols - 2), e->on + row * cols + 1, (size_t)cols - 2);
+    }
+}
+
 bool ip_element_of(const imgpar_array *node, ip_element *out)
 {
     const ip_param *given = ip_param_get(node, "element");
@@ -66,6 +89,7 @@ bool ip_element_of(const imgpar_array *node, ip_element *out)
     for (int k = 0; given->rows && k < rows * cols; k++)
         on[k] = given->numbers[k] != 0;
     if (!given->rows) draw(node, on, size / 2);
+    trim(out);
     return true;
 }
 

@@ -11,7 +11,7 @@
 
 enum { FINITE, INVERTIBLE }; /* the words of its parameter */
 
-#define MOST_OF_INVERSE 1e30
+#define MOST_OF_INVERSE 1e32 /* beside it coordinates and products of theirs are still numbers of f32 */
 
 static double determinant_of(const double *m, const double *n)
 {
@@ -40,6 +40,9 @@ static imgpar_status check_inverse(const char *op, const double *m, int rows, ip
         most = fmax(most, fabs((p[i] * q[j] - p[j] * q[i]) / determinant));
     }
     if (st || (most < MOST_OF_INVERSE && most > 1 / MOST_OF_INVERSE)) return st;
+    if (most < 1)
+        return ip_fail(err, IMGPAR_E_ARGUMENT,
+                       "%s: the matrix has no inverse in f32: its elements would go up to no more than %g", op, most);
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the matrix has no inverse in f32: its elements would go up to %g", op,
                    most);
 }

@@ -30,6 +30,7 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/integers.h"
+#include "run/applied.h"
 #include "run/held.h"
 #include "run/value.h"
 #include "run/walk.h"
@@ -40,15 +41,14 @@
 /* Elements of a pass: half a millisecond of two cores, where a plan and a launch take 0.2 (PoCL 3.1). */
 static const double least_work = 1 << 20;
 enum {
-    DECODED = 4,         /* a decoded element, against a computed one */
-    OPERATIONS = 16,     /* of arithmetic on an element, that take as long as a pass */
-    APART = 16,          /* an element of a row with kernels of its own: a sort takes 20 ns, a Fourier transform 11 */
-    MOST_VISITED = 1024, /* nodes of a side that are looked at */
-    SHARE_KEPT = 4       /* a fourth of the memory that is left may be kept */
+    DECODED = 4,        /* a decoded element, against a computed one */
+    OPERATIONS = 16,    /* of arithmetic on an element, that take as long as a pass */
+    APART = 16,         /* an element of a row with kernels of its own: a sort takes 20 ns, a Fourier transform 11 */
+    MOST_VISITED = 1024 /* nodes of a side that are looked at */
 };
 
-/* Marks: an undecided branch is below; what a function is applied to is read; so are distances of a neighbour. */
-enum { HAS_BRANCH = 1, IS_FREE = 2, IS_DISTANCE = 4 };
+/* Marks, beside those of applied.h: an undecided branch is below. */
+enum { HAS_BRANCH = 1 };
 
 typedef struct deciding {
     const ip_branching *graph;
@@ -98,19 +98,12 @@ static imgpar_status add_open(deciding *d, imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
-static bool is_free(const deciding *d, const imgpar_array *node)
+/* A step's own placeholders have values when it is decided. */
+static bool is_of_step(const deciding *d, const imgpar_array *node)
 {
     for (int k = 0; k < d->graph->n_placeholders; k++)
-        if (d->graph->placeholders[k] == node) return false;
-    return ip_array_is_placeholder(node);
-}
-
-static bool is_row(const imgpar_array *node, const char *name) { return strcmp(node->op->info.name, name) == 0; }
-
-/* around() leaves no distances to what is above it, unless it stands within another. */
-static bool ends_distances(const imgpar_array *node)
-{
-    return is_row(node, "around") && ip_param_number(node->inputs[0], "level") == 0;
+        if (d->graph->placeholders[k] == node) return true;
+    return false;
 }
 
 /* Once what is below it was looked at. */
@@ -118,13 +111,13 @@ static imgpar_status leave(deciding *d, imgpar_array *node, ip_error *err)
 {
     int n;
     imgpar_array *const *inputs = inputs_of(d, node, &n);
-    unsigned mark = (is_free(d, node) ? IS_FREE : 0) | (is_row(node, "taps") ? IS_DISTANCE : 0);
+    unsigned mark = is_of_step(d, node) ? 0 : ip_applied_begins(node);
     for (int k = 0; k < n; k++)
         mark |= ip_walk_note(&d->walk, inputs[k])->mark;
-    if (ends_distances(node)) mark &= ~(unsigned)IS_DISTANCE;
+    mark &= ~ip_applied_ends(node);
     imgpar_status st = IMGPAR_OK;
     if (is_open(d, node)) {
-        if (!(mark & (IS_FREE | IS_DISTANCE))) st = add_open(d, node, err);
+        if (!(mark & IP_APPLIED)) st = add_open(d, node, err);
         mark |= HAS_BRANCH;
     }
     ip_walk_note(&d->walk, node)->mark = mark;
@@ -246,15 +239,6 @@ imgpar_status ip_branches_hold_heads(imgpar_array *const *branches, size_t n, ip
     return st;
 }
 
-/* Made by more than arithmetic on elements, or a branch that is decided: computing it again takes long, or, with what
- * its side is, makes programs of its own. */
-static bool is_dear(const deciding *d, const imgpar_array *node)
-{
-    bool is_light = node->source && node->source->kind != IP_SOURCE_KERNEL;
-    return !is_light && node->n_inputs > 0 &&
-           (ip_choices_taken(d->choices, node) || !(node->op->flags & (IP_OP_ELEMENTWISE | IP_OP_VIEW)));
-}
-
 /* What is needed beside the conditions of the open branches, whatever sides are taken. */
 static imgpar_status walk_rest(const deciding *d, ip_walk *rest, ip_error *err)
 {
@@ -291,7 +275,7 @@ static imgpar_status hold_shared(const deciding *d, const ip_walk *rest, uint64_
         const uint64_t bytes = (uint64_t)ip_type_count(&node->type) * ip_dtype(node->type.dtype)->size_bytes;
         int n;
         imgpar_array *const *inputs = inputs_of(d, node, &n);
-        if (!is_head && is_dear(d, node) && ip_walk_was_met(rest, node) && bytes <= budget) {
+        if (!is_head && ip_held_pays(node, d->choices) && ip_walk_was_met(rest, node) && bytes <= budget) {
             budget -= bytes;
             st = ip_held_add(held, node, err);
         } else {
@@ -393,22 +377,12 @@ typedef struct request {
     ip_held *kept; /* NULL: nothing may be */
 } request;
 
-/* Bytes that may be kept; of the interpreter's memory as much. */
-static uint64_t kept_bytes(imgpar_context *ctx)
-{
-    pthread_mutex_lock(&ctx->lock);
-    const uint64_t limit = ctx->mem_limit;
-    pthread_mutex_unlock(&ctx->lock);
-    const uint64_t left = ctx->device ? ip_device_budget_left(ctx->device) : limit ? limit : ip_host_memory() / 2;
-    return left / SHARE_KEPT;
-}
-
 /* Of what is held the rest needs some, too: that is kept. */
 static imgpar_status keep_shared(imgpar_context *ctx, const deciding *d, ip_held *held, ip_held *kept, ip_error *err)
 {
     ip_walk rest = { 0 };
     imgpar_status st = walk_rest(d, &rest, err);
-    if (!st) st = hold_shared(d, &rest, kept_bytes(ctx), held, err);
+    if (!st) st = hold_shared(d, &rest, ip_held_budget(ctx), held, err);
     if (!st) st = hold_of_loops(&rest, held, err);
     for (size_t k = 0; !st && k < held->n; k++)
         if (ip_walk_was_met(&rest, held->nodes[k])) st = ip_held_add(kept, held->nodes[k], err);

@@ -567,7 +567,7 @@ static imgpar_status evaluate(imgpar_context *ctx, ip_request *q, ip_value **val
     if (!st && !planned) st = ip_loops_run(ctx, q->arrays, n, q->options, q->use_ref, q->goal.choices, &loops, err);
     if (!st && q->options && q->options->poll && q->options->poll(q->options->user, 0))
         st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
-    if (!st) st = ip_usable_look(ctx, q, &looked_at, err);
+    if (!st && !q->is_looked_at) st = ip_usable_look(ctx, q, &looked_at, err);
     if (!st) st = ip_promises_keep(ctx, q, err);
     for (size_t k = 0; !st && is_shared_out(ctx, q) && k < n;
          k++) { /* its devices' threads tell how far they are, all together */
@@ -616,6 +616,20 @@ imgpar_status ip_evaluate_decided(imgpar_context *ctx, imgpar_array *const *arra
                      .options = options,
                      .use_ref = by == IP_BY_REF,
                      .may_interpret = by == IP_BY_EITHER,
+                     .goal.choices = choices };
+    return evaluate(ctx, &q, values, err);
+}
+
+imgpar_status ip_evaluate_looked_at(imgpar_context *ctx, imgpar_array *const *arrays, size_t n,
+                                    const imgpar_options *options, ip_computing by, const ip_choices *choices,
+                                    ip_value **values, ip_error *err)
+{
+    ip_request q = { .arrays = arrays,
+                     .n = n,
+                     .options = options,
+                     .use_ref = by == IP_BY_REF,
+                     .may_interpret = by == IP_BY_EITHER,
+                     .is_looked_at = true,
                      .goal.choices = choices };
     return evaluate(ctx, &q, values, err);
 }

@@ -25,6 +25,10 @@ imgpar_status ip_evaluate(imgpar_context *ctx, imgpar_array *const *arrays, size
 imgpar_status ip_evaluate_decided(imgpar_context *ctx, imgpar_array *const *arrays, size_t n,
                                   const imgpar_options *options, ip_computing by, const ip_choices *choices,
                                   ip_value **values, ip_error *err);
+/* The same where the numbers below the arrays were looked at (usable.c). */
+imgpar_status ip_evaluate_looked_at(imgpar_context *ctx, imgpar_array *const *arrays, size_t n,
+                                    const imgpar_options *options, ip_computing by, const ip_choices *choices,
+                                    ip_value **values, ip_error *err);
 
 /* A graph that is evaluated again and again while nothing changes but the values of its placeholders: the step of a
  * loop. It is planned once, unless there are loops in it. */

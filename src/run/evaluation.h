@@ -39,6 +39,7 @@ typedef struct ip_request {
     const imgpar_options *options;
     bool use_ref;
     bool may_interpret;   /* not only because use_ref says so: Note [Tiers] in tier.c */
+    bool is_looked_at;    /* all numbers below the arrays: usable.c */
     void *dst;            /* where the one result is wanted in host memory; NULL: anywhere */
     struct ip_step *step; /* where its plan is kept (evaluate.h); NULL: nowhere */
     ip_row_taker *taker;  /* where the rows of the one result may go instead; NULL: nowhere */

@@ -2,6 +2,25 @@
 #include "run/held.h"
 
 #include "base/alloc.h"
+#include "base/integers.h"
+
+enum { SHARE_KEPT = 4 }; /* a fourth of the memory that is left may be kept */
+
+bool ip_held_pays(const imgpar_array *node, const ip_choices *choices)
+{
+    bool is_light = node->source && node->source->kind != IP_SOURCE_KERNEL;
+    return !is_light && node->n_inputs > 0 &&
+           (ip_choices_taken(choices, node) || !(node->op->flags & (IP_OP_ELEMENTWISE | IP_OP_VIEW)));
+}
+
+uint64_t ip_held_budget(imgpar_context *ctx)
+{
+    pthread_mutex_lock(&ctx->lock);
+    const uint64_t limit = ctx->mem_limit;
+    pthread_mutex_unlock(&ctx->lock);
+    const uint64_t left = ctx->device ? ip_device_budget_left(ctx->device) : limit ? limit : ip_host_memory() / 2;
+    return left / SHARE_KEPT;
+}
 
 imgpar_status ip_held_add(ip_held *held, imgpar_array *node, ip_error *err)
 {

@@ -14,4 +14,11 @@ imgpar_status ip_held_compute(imgpar_context *ctx, const ip_held *held, const im
                               const ip_choices *choices, ip_error *err);
 void ip_held_release(ip_held *held);
 
+/* Whether a node that several evaluations need is to be held between them: it is made by more than arithmetic on
+ * elements, or a branch that is decided. Computing it again takes long, or, with what its side is, makes programs of
+ * its own. */
+bool ip_held_pays(const imgpar_array *node, const ip_choices *choices);
+/* Bytes that may be held so; of the interpreter's memory as much. */
+uint64_t ip_held_budget(imgpar_context *ctx);
+
 #endif

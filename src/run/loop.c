@@ -111,19 +111,23 @@ imgpar_status ip_loops_find(imgpar_array *const *arrays, size_t n, ip_loop ***lo
     return st;
 }
 
-static bool any_changes(const ip_walk *w, imgpar_array *const *nodes, int n)
+/* Marks of what is below a node, itself included: what the step carries; an array by which is differentiated. */
+enum { CHANGES = 1, IS_VARIED = 2 };
+
+static unsigned marks_of(const ip_walk *w, imgpar_array *const *nodes, int n)
 {
+    unsigned marks = 0;
     for (int k = 0; k < n; k++)
-        if (ip_walk_note(w, nodes[k])->mark) return true;
-    return false;
+        marks |= ip_walk_note(w, nodes[k])->mark;
+    return marks;
 }
 
-static bool causes_change(const ip_walk *w, const imgpar_array *node)
+static unsigned marks_below(const ip_walk *w, const imgpar_array *node)
 {
     const ip_loop *inner = node->loop;
-    return any_changes(w, node->inputs, node->n_inputs) ||
-           (inner &&
-            (any_changes(w, inner->next, inner->n_carried) || (inner->until && any_changes(w, &inner->until, 1))));
+    unsigned marks = marks_of(w, node->inputs, node->n_inputs);
+    if (inner) marks |= marks_of(w, inner->next, inner->n_carried);
+    return inner && inner->until ? marks | marks_of(w, &inner->until, 1) : marks;
 }
 
 static bool is_carried(const ip_loop *loop, const imgpar_array *node)
@@ -149,12 +153,13 @@ static imgpar_status find_changing(ip_walk *w, const ip_loop *loop, ip_error *er
         imgpar_array *node = w->stack[--w->depth].node;
         bool first = false;
         if (w->stack[w->depth].is_left) {
-            ip_walk_note(w, node)->mark = causes_change(w, node);
+            const bool is_varied = strcmp(node->op->info.name, "variable") == 0;
+            ip_walk_note(w, node)->mark = marks_below(w, node) | (is_varied ? IS_VARIED : 0);
             continue;
         }
         ip_visit *v = ip_walk_meet(w, node, &first);
         if (!v) return ip_fail_memory(err, "preparing loops");
-        v->mark = v->mark || is_carried(loop, node);
+        if (is_carried(loop, node)) v->mark |= CHANGES;
         if (!first || v->mark || ip_array_has_value(node)) continue;
         st = ip_walk_push(w, node, true, err);
         if (!st) st = push_causes(w, node, err);
@@ -171,7 +176,8 @@ static bool is_made_alone(const imgpar_array *node)
     return s && (s->kind == IP_SOURCE_FILE || s->kind == IP_SOURCE_BLOB || s->kind == IP_SOURCE_KERNEL);
 }
 
-/* The loops and what else is made alone that a step reads and does not change; of branches, if there are
+/* The loops and what else is made alone that a step reads and does not change, but for what is differentiated, which
+ * must stay in the graph; of branches, if there are
  * any, those that their conditions read. */
 static imgpar_status find_unchanged(const ip_loop *loop, imgpar_array *const *branches, size_t n_branches,
                                     const ip_choices *choices, ip_held *out, ip_error *err)
@@ -184,10 +190,12 @@ static imgpar_status find_unchanged(const ip_loop *loop, imgpar_array *const *br
     if (!st && n_branches == 0) st = push_step(&step, loop, err);
     while (!st && step.depth > 0) {
         imgpar_array *node = step.stack[--step.depth].node;
-        bool first = false, changes = ip_walk_note(&all, node)->mark;
+        const unsigned marks = ip_walk_note(&all, node)->mark;
+        const bool is_held = node->loop || (is_made_alone(node) && !(marks & IS_VARIED));
+        bool first = false;
         if (!ip_walk_meet(&step, node, &first))
             st = ip_fail_memory(err, "preparing loops");
-        else if (first && !changes && (node->loop || is_made_alone(node)))
+        else if (first && !(marks & CHANGES) && is_held)
             st = ip_held_add(out, node, err);
         else if (first && !ip_array_has_value(node))
             st = push_inputs(&step, node, choices, err);
@@ -203,7 +211,7 @@ bool ip_loop_nests(const ip_loop *loop)
     ip_walk all = { 0 };
     bool nests = find_changing(&all, loop, &err) != IMGPAR_OK;
     for (size_t k = 0; !nests && k < all.size; k++)
-        nests = all.seen[k].node && all.seen[k].node->loop && all.seen[k].mark;
+        nests = all.seen[k].node && all.seen[k].node->loop && all.seen[k].mark & CHANGES;
     ip_walk_free(&all);
     return nests;
 }

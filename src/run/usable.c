@@ -5,28 +5,30 @@
  * each node of the row IP_USABLE is computed before what reads it, from the first one to the last, and its elements are
  * looked at from the host. The node keeps the value for what reads it. Where all that it is made of is small, the
  * interpreter computes it: no kernel is planned or compiled for nine numbers, and they are the same on every device.
+ * What is in memory already is read from there. What is made on the way by dear rows, or by numbers that were looked at,
+ * is held where the rest needs it, too.
  *
  * Of a step of a loop the plan is kept from step to step, and so is what it reads such nodes as: sources that get
  * another value each time, as the carried values do (evaluate.c). Kept plans of graphs do the same (plans.c).
  *
- * An input that gradients are taken by is looked at and computed again, since the way to it must stay in the graph; so
- * is what is there already, which is no work. What stands in a function over single elements is nobody's number and is
- * not looked at.
+ * An input that gradients are taken by is looked at and computed again, since the way to it must stay in the graph.
+ * What stands in a function over single elements is nobody's number and is not looked at.
  */
 #include "run/usable.h"
 
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "ops/usable.h"
+#include "run/applied.h"
 #include "run/walk.h"
 
 #include <string.h>
 
-enum { SMALL = 4096 }; /* elements, of an array that the interpreter makes before a launch would have begun */
+enum { SMALL = 4096 }; /* elements of each array on the way; arithmetic on them takes no longer than a launch */
 
-/* Marks of what is below a node, itself included: one that is to be looked at; what a function is applied to; an array
- * by which is differentiated; too much for the interpreter. */
-enum { HAS_OPEN = 1, IS_FREE = 2, IS_VARIED = 4, IS_LARGE = 8 };
+/* Marks of what is below a node, itself included, beside those of applied.h: one that is to be looked at; an array
+ * by which is differentiated; too much for the interpreter; one that was looked at. */
+enum { HAS_OPEN = 1, IS_VARIED = 2, IS_LARGE = 4, HAS_LOOKED_AT = 8 };
 
 typedef struct looking {
     const ip_request *q;
@@ -42,12 +44,19 @@ static bool is_there(imgpar_array *node)
     return ip_array_has_value(node) || (s && (s->kind == IP_SOURCE_PIXELS || s->kind == IP_SOURCE_BUFFER));
 }
 
+static bool is_large(const imgpar_array *node) { return ip_type_count(&node->type) > SMALL; }
+
+static unsigned mark_of_value(const imgpar_array *node)
+{
+    return (is_large(node) ? IS_LARGE : 0) | (node->op->flags & IP_OP_USABLE ? HAS_LOOKED_AT : 0);
+}
+
+/* Of one that has no value. */
 static unsigned own_mark(imgpar_array *node)
 {
-    const bool is_read = is_there(node);
-    unsigned mark = ip_array_is_placeholder(node) || is_row(node, "taps") ? IS_FREE : 0;
-    if (is_row(node, "variable")) mark |= IS_VARIED;
-    return ip_type_count(&node->type) > SMALL || (!is_read && (node->source || node->loop)) ? mark | IS_LARGE : mark;
+    const bool is_made = !is_there(node) && (node->source || node->loop);
+    return ip_applied_begins(node) | (is_row(node, "variable") ? IS_VARIED : 0) |
+           (is_made || is_large(node) ? IS_LARGE : 0);
 }
 
 /* Once what is below it was looked at. */
@@ -58,7 +67,8 @@ static imgpar_status leave(looking *l, imgpar_array *node, ip_error *err)
     imgpar_status st = IMGPAR_OK;
     for (int k = taken; k < (taken ? taken + 1 : node->n_inputs); k++)
         mark |= ip_walk_note(&l->walk, node->inputs[k])->mark;
-    if (node->op->flags & IP_OP_USABLE && !(mark & IS_FREE) && !ip_walk_was_met(&l->done, node)) {
+    mark &= ~ip_applied_ends(node);
+    if (node->op->flags & IP_OP_USABLE && !(mark & IP_APPLIED) && !ip_walk_was_met(&l->done, node)) {
         if (!(mark & HAS_OPEN)) st = ip_held_add(&l->ready, node, err);
         mark |= HAS_OPEN;
     }
@@ -93,6 +103,7 @@ static imgpar_status find_ready(looking *l, ip_error *err)
         bool has_value = false;
         if (!ip_walk_meet(w, node, &first)) return ip_fail_memory(err, "looking at numbers");
         if (first) st = has_its_value(l, node, &has_value, err);
+        if (!st && has_value) ip_walk_note(w, node)->mark = mark_of_value(node);
         if (st || !first || has_value) continue;
         const int taken = ip_choices_taken(l->q->goal.choices, node);
         st = ip_walk_push(w, node, true, err);
@@ -143,6 +154,78 @@ static imgpar_status take_value(looking *l, imgpar_array *node, ip_value *value,
     return st;
 }
 
+/* What is needed beside what the ready nodes read. */
+static imgpar_status walk_rest(const looking *l, ip_walk *rest, ip_error *err)
+{
+    bool first;
+    imgpar_status st = IMGPAR_OK;
+    for (size_t k = 0; !st && k < l->ready.n; k++)
+        if (!ip_walk_meet(rest, l->ready.nodes[k], &first)) st = ip_fail_memory(err, "looking at numbers");
+    if (!st) st = ip_walk_push_all(rest, l->q->arrays, (int)l->q->n, err);
+    while (!st && rest->depth > 0) {
+        imgpar_array *node = rest->stack[--rest->depth].node;
+        if (!ip_walk_meet(rest, node, &first)) st = ip_fail_memory(err, "looking at numbers");
+        if (st || !first || ip_array_has_value(node)) continue;
+        const int taken = ip_choices_taken(l->q->goal.choices, node);
+        st = ip_walk_push_all(rest, node->inputs + taken, taken ? 1 : node->n_inputs, err);
+    }
+    return st;
+}
+
+/* Appends to what is held what n arrays are made of and the rest needs, too: what a warp or a convolution by numbers
+ * that were looked at comes to, so that each of a row of them is computed once, and of dear rows the last ones; nothing
+ * that is differentiated. */
+static imgpar_status hold_shared(imgpar_context *ctx, looking *l, imgpar_array *const *arrays, size_t n, ip_error *err)
+{
+    ip_walk rest = { 0 }, w = { 0 };
+    uint64_t budget = ip_held_budget(ctx);
+    imgpar_status st = walk_rest(l, &rest, err);
+    if (!st) st = ip_walk_push_all(&w, arrays, (int)n, err);
+    while (!st && w.depth > 0) {
+        imgpar_array *node = w.stack[--w.depth].node;
+        bool first = false;
+        if (!ip_walk_meet(&w, node, &first)) st = ip_fail_memory(err, "looking at numbers");
+        if (st || !first || ip_array_has_value(node)) continue;
+        const uint64_t bytes = (uint64_t)ip_type_count(&node->type) * ip_dtype(node->type.dtype)->size_bytes;
+        const int taken = ip_choices_taken(l->q->goal.choices, node);
+        const unsigned mark = ip_walk_note(&l->walk, node)->mark;
+        const bool pays = mark & HAS_LOOKED_AT || ip_held_pays(node, l->q->goal.choices);
+        if (pays && !(mark & IS_VARIED) && ip_walk_was_met(&rest, node) && bytes <= budget) {
+            budget -= bytes;
+            st = ip_held_add(l->held, node, err);
+        } else {
+            st = ip_walk_push_all(&w, node->inputs + taken, taken ? 1 : node->n_inputs, err);
+        }
+    }
+    ip_walk_free(&w);
+    ip_walk_free(&rest);
+    return st;
+}
+
+/* Evaluates n arrays, whose values are the caller's then, and what is held from first_held on, which is lent its
+ * own. */
+static imgpar_status evaluate_with_held(imgpar_context *ctx, looking *l, imgpar_array *const *arrays, size_t n,
+                                        size_t first_held, ip_computing by, ip_value **values, ip_error *err)
+{
+    const ip_request *q = l->q;
+    const size_t n_held = l->held->n - first_held;
+    imgpar_array **all = ip_alloc_array(n + n_held, sizeof *all);
+    ip_value **made = ip_zalloc((n + n_held) * sizeof *made);
+    imgpar_status st = all && made ? IMGPAR_OK : ip_fail_memory(err, "looking at numbers");
+    for (size_t k = 0; !st && k < n + n_held; k++)
+        all[k] = k < n ? arrays[k] : l->held->nodes[first_held + k - n];
+    if (!st) st = ip_evaluate_looked_at(ctx, all, n + n_held, q->options, by, q->goal.choices, made, err);
+    for (size_t k = 0; !st && k < n; k++)
+        values[k] = made[k];
+    for (size_t k = n; !st && k < n + n_held; k++) {
+        ip_array_lend_value(all[k], made[k]);
+        ip_value_release(made[k]);
+    }
+    ip_free(all);
+    ip_free(made);
+    return st;
+}
+
 /* Computes together what the ready nodes read that the interpreter computes, or the device. */
 static imgpar_status compute(imgpar_context *ctx, looking *l, bool large, ip_error *err)
 {
@@ -159,7 +242,9 @@ static imgpar_status compute(imgpar_context *ctx, looking *l, bool large, ip_err
         nodes[n] = node;
         inputs[n++] = input;
     }
-    if (!st && n > 0) st = ip_evaluate_decided(ctx, inputs, n, q->options, by, q->goal.choices, values, err);
+    const size_t first_held = l->held->n;
+    if (!st && n > 0 && large) st = hold_shared(ctx, l, inputs, n, err);
+    if (!st && n > 0) st = evaluate_with_held(ctx, l, inputs, n, first_held, by, values, err);
     for (size_t k = 0; k < n; k++) {
         if (!st) st = take_value(l, nodes[k], values[k], err);
         ip_value_release(values[k]);
