@@ -5,8 +5,8 @@
  * each node of the row IP_USABLE is computed before what reads it, from the first one to the last, and its elements are
  * looked at from the host. The node keeps the value for what reads it. Where all that it is made of is small, the
  * interpreter computes it: no kernel is planned or compiled for nine numbers, and they are the same on every device.
- * What is in memory already is read from there. What is made on the way by dear rows, or by numbers that were looked at,
- * is held where the rest needs it, too.
+ * What is in memory already is read from there. What dear rows make on the way, or numbers that were looked at, is held
+ * where the rest needs it, too.
  *
  * Of a step of a loop the plan is kept from step to step, and so is what it reads such nodes as: sources that get
  * another value each time, as the carried values do (evaluate.c). Kept plans of graphs do the same (plans.c).
