@@ -215,6 +215,8 @@ static const struct {
     { "crop(around($1, 4, (p, q, dy, dx) -> q * dx, fold=sum, border=checked), 4, 4, 29, 15)", NULL },
     { "crop(median($1, 9, border=checked), 4, 4, 29, 15)", NULL },
     { "crop(median($1, 9, border=checked), 3, 4, 29, 15)", "median: x=-1 is read, outside of 0 to 36" },
+    { "crop(median($1, 9, shape=line, border=checked), 4, 0, 29, 23)", NULL },
+    { "crop(median($1, 9, shape=line, border=checked), 3, 0, 29, 23)", "median: x=-1 is read, outside of 0 to 36" },
     { "crop(dilate($1, 9, border=checked), 4, 4, 29, 15)", NULL },
     { "iterate($1, 2, stencil(x < 36 ? _[0, 1] : 0, border=checked))", NULL },
     { "iterate($1, 2, stencil(_[0, 1], border=checked))",
