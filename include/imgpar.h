@@ -541,7 +541,8 @@ IMGPAR_API void imgpar_exif_release(imgpar_exif_value **list, size_t n);
 IMGPAR_API const imgpar_exif_value *imgpar_exif_find(imgpar_exif_value *const *list, size_t n, const char *name);
 /* The standard name of a tag, in any case of letters, with blanks, behind what other programs put before it, or under
  * another name: "DateTimeOriginal" for "Date/Time Original" and for "Exif.Photo.DateTimeOriginal",
- * "PhotographicSensitivity" for "ISO". NULL: no tag is called so. Constant. */
+ * "PhotographicSensitivity" for "ISO". NULL: no tag is called so, or none of the directory that stands before it, as in
+ * "GPS:Make". Constant. */
 IMGPAR_API const char *imgpar_exif_name(const char *name);
 /* 1: imgpar_exif_find() may find a value by it: it is the name of a tag, also of one that is always left out, as
  * "MakerNote", or a number of up to 16 bits. Else 0: it is misspelt. */

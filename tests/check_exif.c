@@ -289,6 +289,15 @@ START_TEST(what_a_tag_may_be_called)
     ck_assert_int_eq(imgpar_exif_is_tag(NULL), 0);
     ck_assert_str_eq(imgpar_exif_name("makernote"), "MakerNote");
     ck_assert_str_eq(imgpar_exif_name("Exif.GPSInfo.GPSLatitude"), "GPSLatitude");
+    ck_assert_str_eq(imgpar_exif_name("EXIF:GPSLatitude"), "GPSLatitude");
+    ck_assert_str_eq(imgpar_exif_name("ExifIFD:ISO"), "PhotographicSensitivity");
+    ck_assert_str_eq(imgpar_exif_name("InteropIFD:InteroperabilityIndex"), "InteroperabilityIndex");
+    static const char *const of_others[] = { "GPS:Make", "GPS:ISO", "IFD0:GPSLatitude", "Exif.Photo.GPSLatitude",
+                                             "Exif.Iop.Make" };
+    for (size_t k = 0; k < sizeof of_others / sizeof *of_others; k++) {
+        ck_assert_msg(imgpar_exif_name(of_others[k]) == NULL, "%s", of_others[k]);
+        ck_assert_msg(!imgpar_exif_is_tag(of_others[k]), "%s", of_others[k]);
+    }
     ck_assert_str_eq(imgpar_exif_name("EXIF:Date/Time Original"), "DateTimeOriginal");
 }
 END_TEST

@@ -528,13 +528,28 @@ imgpar_status ip_exif_values_written(const ip_blob *exif, uint32_t width, uint32
     return st;
 }
 
-/* The text behind what other programs put before a tag's name: ExifTool's groups, Exiv2's and ImageMagick's keys. */
-static const char *behind_prefix(const char *text)
+/* The text behind what other programs put before a tag's name: ExifTool's groups, Exiv2's and ImageMagick's keys.
+ * *of: the directory of the tags that it stands before (IMAGE: of those in PHOTO, too); N_DIRECTORIES: any. */
+static const char *behind_prefix(const char *text, directory *of)
 {
-    static const char *const prefixes[] = { "EXIF:",       "IFD0:",       "ExifIFD:",      "GPS:",     "InteropIFD:",
-                                            "Exif.Image.", "Exif.Photo.", "Exif.GPSInfo.", "Exif.Iop." };
+    static const struct {
+        const char *text;
+        directory of;
+    } prefixes[] = { { "EXIF:", N_DIRECTORIES },
+                     { "IFD0:", IMAGE },
+                     { "ExifIFD:", IMAGE },
+                     { "Exif.Image.", IMAGE },
+                     { "Exif.Photo.", IMAGE },
+                     { "GPS:", GPS },
+                     { "Exif.GPSInfo.", GPS },
+                     { "InteropIFD:", INTEROPERABILITY },
+                     { "Exif.Iop.", INTEROPERABILITY } };
     for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; k++)
-        if (strncasecmp(text, prefixes[k], strlen(prefixes[k])) == 0) return text + strlen(prefixes[k]);
+        if (strncasecmp(text, prefixes[k].text, strlen(prefixes[k].text)) == 0) {
+            *of = prefixes[k].of;
+            return text + strlen(prefixes[k].text);
+        }
+    *of = N_DIRECTORIES;
     return text;
 }
 
@@ -552,11 +567,14 @@ static bool is_called(const char *text, const char *name)
 
 const char *imgpar_exif_name(const char *name)
 {
-    const char *text = name ? behind_prefix(name) : "";
-    for (size_t k = 0; k < sizeof aliases / sizeof *aliases; k++)
-        if (is_called(text, aliases[k].name)) return aliases[k].here;
+    directory of = N_DIRECTORIES;
+    const char *text = name ? behind_prefix(name, &of) : "", *here = NULL;
+    for (size_t k = 0; !here && k < sizeof aliases / sizeof *aliases; k++)
+        if (is_called(text, aliases[k].name)) here = aliases[k].here;
     for (size_t k = 0; k < N_TAGS; k++)
-        if (is_called(text, tags[k].name)) return tags[k].name;
+        if ((of == N_DIRECTORIES || tags[k].directory == of) &&
+            (here ? strcmp(here, tags[k].name) == 0 : is_called(text, tags[k].name)))
+            return tags[k].name;
     return NULL;
 }
 
