@@ -13,7 +13,8 @@
 # runs in check_schedules, the scripts run as users do, and all programs run in the full tier. Those that try caches have it, and those
 # that compute more than they compile, or count on how long that takes.
 case ${POCL_CACHE_DIR:+${IMGPAR_TEST_TIER:-}}:${1##*/} in
-*:check_blas | *:check_device | *:check_loop | *:check_schedules | *:check_stream | *:check_stress | *:check_tier) ;;
+*:check_blas | *:check_branches | *:check_device | *:check_loop | *:check_rank | *:check_schedules | *:check_stream | *:check_stress | \
+    *:check_tier) ;;
 quick:check_*)
     POCL_EXTRA_BUILD_FLAGS="${POCL_EXTRA_BUILD_FLAGS:-} -cl-opt-disable"
     POCL_CACHE_DIR=$POCL_CACHE_DIR/unoptimized
