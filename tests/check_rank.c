@@ -230,6 +230,13 @@ START_TEST(elements_are_even_or_beside_the_middle)
         { "a = cast(numbers([4 2 1 3]), f32)\nmedian(select(a == 2, nan, a), element=[1 0 1], border=wrap)",
           { NAN, 4, NAN, 4 } },
         { "mode_filter(cast(numbers([5 2 2 3]), f32), element=[1 1 0 0 0])", { 5, 5, 2, 2 } },
+        /* a line of 30 degrees and of 210, from (-3, -2) to (3, 2): its neighbours of rows */
+        { "a = make(7, 7, x == 3 && y == 3)\ncast(slice(squeeze(sum(dilate(a, 7, shape=line, angle=30), axis=1)), [1], "
+          "[5]), f32)",
+          { 1, 2, 1, 2 } },
+        { "a = make(7, 7, x == 3 && y == 3)\ncast(slice(squeeze(sum(dilate(a, 7, shape=line, angle=210), axis=1)), "
+          "[1], [5]), f32)",
+          { 1, 2, 1, 2 } },
     };
     static const char *const schedules[] = { "auto", "ref" };
     for (size_t k = 0; k < sizeof rows / sizeof *rows * 2; k++) {

@@ -29,7 +29,9 @@ static element drawn(const char *shape, int size, int angle)
     const int r = size / 2;
     element e = { size, size, { { 0 } } };
     const double pi = 3.14159265358979323846;
-    const int ex = (int)round(r * cos(angle * pi / 180)), ey = (int)round(r * sin(angle * pi / 180));
+    /* sines of 30 degrees and the like are 1/2, which those in double miss */
+    const int ex = (int)round(round(1e9 * r * cos(angle * pi / 180)) / 1e9);
+    const int ey = (int)round(round(1e9 * r * sin(angle * pi / 180)) / 1e9);
     const int n = abs(ex) > abs(ey) ? abs(ex) : abs(ey);
     for (int y = -r; y <= r; y++)
         for (int x = -r; x <= r; x++)

@@ -18,8 +18,8 @@ bool ip_element_is_square(const imgpar_array *node)
     return ip_param_get(node, "element")->rows == 0 && ip_param_number(node, "shape") == SHAPE_SQUARE;
 }
 
-/* Half away from 0, so that a line is its own reflection. */
-static int rounded(double v) { return (int)copysign(floor(fabs(v) + 0.5), v); }
+/* Half away from 0, so that a line is its own reflection; also what a sine misses a half by, as that of 30 degrees. */
+static int rounded(double v) { return (int)copysign(floor(fabs(v) + 0.5 + 1e-9), v); }
 
 /* From the middle as far to both sides as (size - 1) / 2 leads along the direction; a pixel in each step along the
  * longer side. */
