@@ -263,7 +263,9 @@ static const text_case messages[] = {
     { "print(1 < 2 < 3)", "1:13: comparisons do not chain: write a < b && b < c" },
     { "print([1 - 2])", "1:10: elements separated by spaces are signed numbers, as in [1 -2]; expressions need commas, "
                         "as in [1 - 2, 3]" },
-    { "print([1 -2, 3])", "1:10: in a vector with commas write '1 - 2' for a difference and '1, -2' for two elements" },
+    { "print([1 -2, 3])",
+      "1:10: write '1 - 2' for a difference and '1, -2' for two elements; between expressions stand "
+      "commas, as in [cos(t), -sin(t)]" },
     { "print([1 2; 3])", "1:13: this row has 1 element, the first one 2" },
     { "print([])", "1:8: expected a value, found ']'; brackets have one at least, zeros([0]) has none" },
     { "a = save(1, \"b.npy\")", "1:5: save is a statement and cannot stand in an expression" },

@@ -237,7 +237,10 @@ static ip_node *parse_unary(ip_parser *p)
 static bool clear_in_vector(ip_parser *p, const ip_token *sign, int precedence)
 {
     if (!p->square || precedence != PRECEDENCE_SUM || !sign->space_before || ip_peek(p, 1)->space_before) return true;
-    ip_parse_fail(p, sign, "in a vector with commas write '1 - 2' for a difference and '1, -2' for two elements");
+    ip_parse_fail(
+        p, sign,
+        "write '1 - 2' for a difference and '1, -2' for two elements; between expressions stand commas, as in "
+        "[cos(t), -sin(t)]");
     return false;
 }
 
