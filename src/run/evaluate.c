@@ -607,16 +607,22 @@ static void warn_of_mixtures(imgpar_array *const *arrays, size_t n, const imgpar
         if (*ip_mixture_warning(arrays[k / 2], all[k % 2], text)) options->on_warning(options->user, text);
 }
 
+static ip_request request_by(imgpar_array *const *arrays, size_t n, const imgpar_options *options, ip_computing by,
+                             const ip_choices *choices)
+{
+    return (ip_request){ .arrays = arrays,
+                         .n = n,
+                         .options = options,
+                         .use_ref = by == IP_BY_REF,
+                         .may_interpret = by == IP_BY_EITHER,
+                         .goal.choices = choices };
+}
+
 imgpar_status ip_evaluate_decided(imgpar_context *ctx, imgpar_array *const *arrays, size_t n,
                                   const imgpar_options *options, ip_computing by, const ip_choices *choices,
                                   ip_value **values, ip_error *err)
 {
-    ip_request q = { .arrays = arrays,
-                     .n = n,
-                     .options = options,
-                     .use_ref = by == IP_BY_REF,
-                     .may_interpret = by == IP_BY_EITHER,
-                     .goal.choices = choices };
+    ip_request q = request_by(arrays, n, options, by, choices);
     return evaluate(ctx, &q, values, err);
 }
 
@@ -624,13 +630,8 @@ imgpar_status ip_evaluate_looked_at(imgpar_context *ctx, imgpar_array *const *ar
                                     const imgpar_options *options, ip_computing by, const ip_choices *choices,
                                     ip_value **values, ip_error *err)
 {
-    ip_request q = { .arrays = arrays,
-                     .n = n,
-                     .options = options,
-                     .use_ref = by == IP_BY_REF,
-                     .may_interpret = by == IP_BY_EITHER,
-                     .is_looked_at = true,
-                     .goal.choices = choices };
+    ip_request q = request_by(arrays, n, options, by, choices);
+    q.is_looked_at = true;
     return evaluate(ctx, &q, values, err);
 }
 

@@ -36,8 +36,6 @@ typedef struct looking {
     ip_held ready, *held;
 } looking;
 
-static bool is_row(const imgpar_array *node, const char *name) { return strcmp(node->op->info.name, name) == 0; }
-
 static bool is_there(imgpar_array *node)
 {
     const ip_source *s = node->source;
@@ -55,7 +53,7 @@ static unsigned mark_of_value(const imgpar_array *node)
 static unsigned own_mark(imgpar_array *node)
 {
     const bool is_made = !is_there(node) && (node->source || node->loop);
-    return ip_applied_begins(node) | (is_row(node, "variable") ? IS_VARIED : 0) |
+    return ip_applied_begins(node) | (strcmp(node->op->info.name, "variable") == 0 ? IS_VARIED : 0) |
            (is_made || is_large(node) ? IS_LARGE : 0);
 }
 

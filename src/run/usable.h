@@ -7,8 +7,8 @@
 #include "run/held.h"
 
 /* IMGPAR_E_ARGUMENT where what a node of the row IP_USABLE below the request's arrays reads is none of what it must be.
- * *held gets those nodes with their values, so that nothing is computed twice: to be released after the rest is
- * computed. Loops have run, branches are decided. */
+ * *held gets those nodes with their values, and what is dear on the way to them and needed for the rest: to be released
+ * after the rest is computed. Loops have run, branches are decided. */
 imgpar_status ip_usable_look(imgpar_context *ctx, const ip_request *request, ip_held *held, ip_error *err);
 
 #endif
