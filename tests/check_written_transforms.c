@@ -51,21 +51,31 @@ static int64_t place_of(const picture *p, int axis, int64_t k)
 
 /* ---- cosines --------------------------------------------------------------------------------------------------- */
 
-static real cosine(int64_t n, int64_t k, int64_t i)
+/* The cosine of each 4n-th of a full turn; every weight of a line of n is one of them. */
+static real *cosines(int64_t n)
 {
-    return cosl(pi * (real)((2 * i + 1) * k % (4 * n)) / (real)(2 * n)) * sqrtl((k == 0 ? 1 : 2) / (real)n);
+    real *of_turn = malloc((size_t)(4 * n) * sizeof *of_turn);
+    ck_assert_ptr_nonnull(of_turn);
+    for (int64_t k = 0; k < 4 * n; k++)
+        of_turn[k] = cosl(pi * (real)k / (real)(2 * n));
+    return of_turn;
 }
 
 static picture transformed(const picture *p, int axis, bool inverse)
 {
     const int64_t n = extent_of(p, axis);
+    real *const of_turn = cosines(n), constant = sqrtl(1 / (real)n), others = sqrtl(2 / (real)n);
     picture out = as_real(p);
     for (int64_t at = 0; at < picture_count(p); at++) {
         const int64_t own = place_of(p, axis, at);
         out.v[at] = 0;
-        for (int64_t i = 0; i < n; i++)
-            out.v[at] += *on_line(p, axis, at, i) * (inverse ? cosine(n, i, own) : cosine(n, own, i));
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t k = inverse ? i : own, place = inverse ? own : i;
+            const real weight = of_turn[(2 * place + 1) * k % (4 * n)] * (k == 0 ? constant : others);
+            out.v[at] += *on_line(p, axis, at, i) * weight;
+        }
     }
+    free(of_turn);
     return out;
 }
 
