@@ -292,6 +292,11 @@ static double e_depth_back(const double *v) { return v[0]; }
 static double e_mask_to_8(const double *v) { return v[0] > 60 ? 255 : 0; }
 static double e_unit_inverted(const double *v) { return 1 - v[0] / 255; }
 static double e_even(const double *v) { return rint(v[0] * 40 / 51); }
+static double share(double v) { return fmin(fmax(v, 0), 1); }
+static double e_gamma_12_bits(const double *v) { return 4095 * sqrt(v[2] / 4095); }
+static double e_level_200(const double *v) { return rint(200 * share((v[0] / 200 - 0.1) / 0.7)); }
+static double e_posterize_1000(const double *v) { return 1000 * rint(share(v[0] * 4 / 1000) * 4) / 4; }
+static double e_tonemap_half(const double *v) { return 0.5 * v[0] / (v[0] + 0.5); }
 static double e_ties(const double *v) { return rint(v[0] / 2); }
 
 /* $1, $2, $3 stand at the same element. */
@@ -320,6 +325,10 @@ static const struct {
     { "depth(depth($1, float), 8)", IMGPAR_U8, e_depth_back, 0 },
     { "depth($1 > 60, 8)", IMGPAR_U8, e_mask_to_8, 0 },
     { "invert($1 / 255)", IMGPAR_F32, e_unit_inverted, 1e-6 },
+    { "gamma(cast(set_white($3, 4095), f32), 2)", IMGPAR_F32, e_gamma_12_bits, 0.05 },
+    { "level(set_white($1, 200), 0.1, 0.8)", IMGPAR_U8, e_level_200, 1 },
+    { "posterize(set_white($1 * 4, 1000), 5)", IMGPAR_I32, e_posterize_1000, 0 },
+    { "tonemap(cast(set_white($1, 0.5), f32))", IMGPAR_F32, e_tonemap_half, 1e-6 },
     { "maximum(($1 > 300) * 200, $1)", IMGPAR_I32, e_even, 0 }, /* brought from 255 to 200: 40 / 51 */
     { "maximum(set_white($1, 50) * 0 - 1, set_white($1, 100))", IMGPAR_I32, e_ties, 0 }, /* by 1/2: ties to even */
 };

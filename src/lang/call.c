@@ -106,6 +106,33 @@ static bool call_on_lists(ip_eval *ev, ip_operator op, size_t offset, const ip_v
     return ip_eval_fail(ev, offset, "'%s' %s", facts->symbol, why);
 }
 
+/*
+ * Note [Light and levels in formulas]
+ * A formula of a row (ops/written.def) has levels where its picture has them, and light where they are divided by
+ * white, full: the quotient has white 1. Levels are made of light again by a factor full, and have white full then.
+ * The operators know that of the whites of depths alone, 255 and 65535 (ops/white.c): of other factors nobody could
+ * tell whether they make levels or more light. In a formula the factor is known by its value.
+ */
+
+/* Takes product over, which is operands[0] times operands[1]. Returns false after recording an error. */
+static bool with_levels(ip_eval *ev, size_t offset, const ip_val *operands, ip_val *product)
+{
+    for (int k = 0; k < 2; k++) {
+        const ip_val *light = &operands[k], *factor = &operands[1 - k];
+        if (light->kind != IP_V_ARRAY || factor->kind != IP_V_NUMBER || product->kind != IP_V_ARRAY) continue;
+        const ip_type *type = &light->u.array->type;
+        if (factor->number != ev->full || type->white != 1 || type->is_mask || product->u.array->type.white != 1)
+            continue;
+        const ip_arg args[] = { ip_arg_array(product->u.array), ip_arg_number(ev->full) };
+        ip_val levels;
+        const bool ok = ip_call_args(ev, ip_op_find("set_white"), offset, args, NULL, 2, &levels);
+        ip_val_free(product);
+        *product = levels;
+        return ok;
+    }
+    return true;
+}
+
 bool ip_call_operator(ip_eval *ev, ip_operator op, size_t offset, const ip_val *operands, ip_val *out)
 {
     const ip_operator_facts *facts = &ip_operators[op];
@@ -146,6 +173,7 @@ bool ip_call_operator(ip_eval *ev, ip_operator op, size_t offset, const ip_val *
     ok = ok && ip_call_args(ev, row, offset, args, NULL, facts->n_operands, out);
     for (int i = 0; i < facts->n_operands; i++)
         imgpar_array_release(lists[i]);
+    if (ok && op == IP_O_MULTIPLY && ev->full > 0) ok = with_levels(ev, offset, operands, out);
     return ok;
 }
 

@@ -97,6 +97,7 @@ typedef struct ip_eval {
     imgpar_array **standard_input;    /* where what open("-") gave is kept between builds, or NULL */
     size_t stdin_at;                  /* offset + 1 of the open("-") that was met; 0: none yet */
     bool is_formula;                  /* of a row of the table: nothing is checked beforehand */
+    double full;                      /* of a formula: what is white in its first input; else 0 */
     bool is_repeated;     /* run for one input after the other: open("-") is refused, since it can be read once */
     unsigned inputs_read; /* bit k: $k+1 was met */
     ip_error *err;

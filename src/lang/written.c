@@ -257,6 +257,7 @@ imgpar_array *ip_written_expand(const imgpar_array *call)
         bind_facts(&to, call);
         const ip_scope given = { .n = to.n, .names = to.symbols, .vals = to.vals };
         ev.given = &given;
+        ev.full = ip_type_full(&call->inputs[0]->type); /* Note [Light and levels in formulas] */
         result = to.failed ? NULL : ip_program_value(&ev, NULL);
         if (result) result = stacked_again(call, result);
     }
