@@ -220,6 +220,10 @@ static int add_value(ip_sql_call *call, sqlite3_str *s, const imgpar_op_param *p
         add_quoted(s, text); /* the library knows their names */
         return SQLITE_OK;
     }
+    if (!strcmp(text, "auto") && p->default_text && !strcmp(p->default_text, "auto")) {
+        sqlite3_str_appendall(s, text);
+        return SQLITE_OK;
+    }
     if (takes_numbers && !may_be_list) return wrong(call, p, value);
     if (!strcmp(p->type, "choice") && name_length(text)) return wrong(call, p, value);
     if (takes_numbers || !strcmp(p->type, "vector") || !strcmp(p->type, "matrix")) {
