@@ -270,6 +270,7 @@ static const struct {
       "of "
       "these" },
     { "blur", "sigma=1 - 2, border=wrap", "blur: sigma=-1 is below 0" },
+    { "convolve", "matrix=[1 nan 1]", "convolve: matrix has an element that is not finite" },
     { "convolve", "matrix=[1], scale=0", "convolve: scale must not be 0" },
     { "convsep", "column=[1 2], row=[1]", "convsep: column has 2 elements; their number must be odd" },
     { "convsep", "column=[1 2 1; 1 2 1; 1 2 1], row=[1]",
