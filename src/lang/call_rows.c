@@ -247,8 +247,9 @@ static bool fails_as_hyphen(ip_eval *ev, const ip_op *op, const imgpar_op_param 
 
 /*
  * A word of a parameter's fixed list is that word, never a variable, but where it is given from outside; another one
- * may be a variable with a text. So is auto where that is the default, unless it names a value. Coordinates in the arguments of an operation that is not element-wise belong to a
- * make() around it; the positions of at(a, y, x) have a's shape where nothing else says one.
+ * may be a variable with a text. So is auto where that is the default, unless it names a value. Coordinates in the
+ * arguments of an operation that is not element-wise belong to a make() around it; the positions of at(a, y, x) have
+ * a's shape where nothing else says one.
  */
 static bool eval_argument(ip_eval *ev, const ip_op *op, const ip_node *node, int i, const ip_val *first, ip_val *out)
 {
