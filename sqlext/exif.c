@@ -11,11 +11,13 @@
  *     standard's names that are never told, as MakerNote, are NULL.
  * R3. A deferred image tells what the finished one will: Orientation 1, its own size.
  * R4. One number is an INTEGER or a REAL, several ones are a text with blanks between them.
+ * R5. An INTEGER is the tag of that number, as its text in hexadecimal is: img_exif(img, 315), img_exif(img, '0x013b').
  */
 #include "table.h"
 #include "values.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct exif {
@@ -65,7 +67,13 @@ static void exif_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     if (ip_sql_any_null(argc, argv)) return;
     ip_sql_call call = ip_sql_call_begin(ctx);
     exif e = { NULL, 0 };
+    const bool is_number = sqlite3_value_type(argv[1]) == SQLITE_INTEGER && sqlite3_value_int64(argv[1]) >= 0;
     const char *name = (const char *)sqlite3_value_text(argv[1]);
+    char number[32];
+    if (is_number) { /* R5 */
+        snprintf(number, sizeof number, "0x%04llx", (unsigned long long)sqlite3_value_int64(argv[1]));
+        name = number;
+    }
     if (!name)
         ip_sql_call_fail(&call, SQLITE_NOMEM, NULL);
     else if (!imgpar_exif_is_tag(name)) /* R2 */

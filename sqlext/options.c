@@ -6,7 +6,7 @@
  *     parameters; positions come first. Where the next position must have a text (the words that text() draws), every
  *     text is that one, whatever it begins with.
  * R2. A value given by position can never become a second option: words are checked, other texts quoted.
- * R3. Matrices and vectors are given as '[1 2; 3 4]' or as JSON arrays.
+ * R3. Matrices and vectors are given as '[1 2; 3 4]' or as JSON arrays, or as arithmetic of such: '[1 2 1] / 4'.
  * R4. What a number means, and its range, is the library's to say.
  */
 #include "options.h"
@@ -91,6 +91,37 @@ static bool add_matrix(sqlite3_str *s, const char *text)
     }
     sqlite3_str_appendchar(s, 1, ']');
     return depth == 0;
+}
+
+/* Whether lists of numbers in brackets stand in it with signs between or before them: "[1 2 1] / 4". */
+static bool is_arithmetic(const char *text)
+{
+    int depth = 0;
+    if (!strchr(text, '[')) return false;
+    for (; *text; text++) {
+        depth += (*text == '[') - (*text == ']');
+        if (strchr("*/%(", *text) || (depth == 0 && strchr("+-", *text))) return true;
+    }
+    return false;
+}
+
+/* Such a text, JSON arrays as rows; false: something else. Without a comma outside brackets it is one value. R2, R3. */
+static bool add_arithmetic(sqlite3_str *s, const char *text)
+{
+    bool row_seen = false;
+    int depth = 0, round = 0;
+    if (text[strspn(text, "0123456789+-.eE \t\r\n,;[]*/%()pi")]) return false;
+    for (; *text; text++) {
+        const bool is_row = (*text == '[' || *text == ']') && depth + (*text == '[') == 2;
+        if (*text == '[' && ++depth == 1) row_seen = false;
+        if (*text == '[' && depth == 2 && row_seen) sqlite3_str_appendchar(s, 1, ';');
+        if (*text == ']') depth--;
+        round += (*text == '(') - (*text == ')');
+        if (depth < 0 || depth > 2 || round < 0 || (depth == 0 && strchr(",;", *text))) return false;
+        row_seen = row_seen || depth == 2;
+        if (!is_row && !(*text == ',' && depth == 1 && row_seen)) sqlite3_str_appendchar(s, 1, *text);
+    }
+    return depth == 0 && round == 0;
 }
 
 /* "sigma, border, cval" */
@@ -189,10 +220,14 @@ static int add_value(ip_sql_call *call, sqlite3_str *s, const imgpar_op_param *p
         add_quoted(s, text); /* the library knows their names */
         return SQLITE_OK;
     }
+    if (!strcmp(text, "auto") && p->default_text && !strcmp(p->default_text, "auto")) {
+        sqlite3_str_appendall(s, text);
+        return SQLITE_OK;
+    }
     if (takes_numbers && !may_be_list) return wrong(call, p, value);
     if (!strcmp(p->type, "choice") && name_length(text)) return wrong(call, p, value);
     if (takes_numbers || !strcmp(p->type, "vector") || !strcmp(p->type, "matrix")) {
-        if (!add_matrix(s, text)) return wrong(call, p, value);
+        if (!(is_arithmetic(text) ? add_arithmetic(s, text) : add_matrix(s, text))) return wrong(call, p, value);
     } else if (strcmp(p->type, "text") && is_word(text)) {
         sqlite3_str_appendall(s, text);
     } else {

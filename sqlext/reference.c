@@ -52,7 +52,8 @@ static const ip_sql_entry entries[] = {
       "img_valid(x'00')" },
     { "function", "img_info", "img", "all that the header says, as JSON", "img_info(img)" },
     { "function", "img_exif", "img, tag",
-      "what the file's EXIF says, by the tag's standard name, in any case of letters, or its number, '0xc4a5'; NULL: "
+      "what the file's EXIF says, by the tag's standard name, in any case of letters, or its number, '0xc4a5' or "
+      "50341; NULL: "
       "nothing. 'Make', 'Model', 'LensModel', 'DateTimeOriginal' ('2024-05-06 07:08:09', as date() and strftime() read "
       "it), 'ExposureTime' in seconds, 'FNumber', 'ISO', 'FocalLength' in mm, 'Orientation' (1 to 8), 'GPSLatitude' "
       "and 'GPSLongitude' in degrees, north and east above 0, 'GPSAltitude' in metres, and any other one: rationals "

@@ -264,6 +264,13 @@ static const struct {
     { "convolve", "matrix=[1 2; 3 4]", "convolve: matrix is 2x2; both sides must be odd" },
     { "convolve", "matrix=[1 2; 3]", "convolve: rows of different lengths in the options at \"]\"" },
     { "convolve", "matrix=[]", "convolve: matrix has no elements" },
+    { "convolve", "matrix=[1 2; 3 4] / 4", "convolve: matrix is 2x2; both sides must be odd" },
+    { "convolve", "matrix=[1 2 1] / x",
+      "convolve: matrix=[1 2 1] / x: a constant is expected: a number, \"text\", true, false, a vector or arithmetic "
+      "of "
+      "these" },
+    { "blur", "sigma=1 - 2, border=wrap", "blur: sigma=-1 is below 0" },
+    { "convolve", "matrix=[1 nan 1]", "convolve: matrix has an element that is not finite" },
     { "convolve", "matrix=[1], scale=0", "convolve: scale must not be 0" },
     { "convsep", "column=[1 2], row=[1]", "convsep: column has 2 elements; their number must be odd" },
     { "convsep", "column=[1 2 1; 1 2 1; 1 2 1], row=[1]",

@@ -259,7 +259,7 @@ static const struct {
 };
 
 /* What the numbers are is known once they are computed. $1: zeros of 3 x 3. */
-#define NO_INVERSE "warp_by: the matrix has no inverse: its determinant is 0"
+#define NO_INVERSE "warp: the matrix has no inverse: its determinant is 0"
 #define NOT_FINITE "has an element that is not finite"
 #define STEPS(N, F) "(p, q) = iterate((ones([4 4]), eye(3)), " #N ", (a, m) -> (" F ", m - eye(3) * 0.25))\nsum(p)"
 static const struct {
@@ -267,23 +267,24 @@ static const struct {
 } computed[] = {
     { "warp(ones([4 4]), $1)", NO_INVERSE },
     { "warp(ones([4 4]), slice($1 * 2, 0, 2))", NO_INVERSE },
-    { "warp(ones([4 4]), matinv($1))", "warp_by: matrix " NOT_FINITE },
-    { "warp(ones([4 4]), eye(3) / sum($1))", "warp_by: matrix " NOT_FINITE },
+    { "warp(ones([4 4]), matinv($1))", "warp: matrix " NOT_FINITE "; what it is computed from may have no inverse" },
+    { "warp(ones([4 4]), eye(3) / sum($1))",
+      "warp: matrix " NOT_FINITE "; what it is computed from may have no inverse" },
     { "warp(ones([4 4]), eye(3, dtype=f64) * 1e-60)",
-      "warp_by: the matrix has no inverse in f32: its elements would go up to 1e+60" },
+      "warp: the matrix has no inverse in f32: its elements would go up to 1e+60" },
     { "blur(warp(ones([4 4]), $1) + 1, 2)", NO_INVERSE },
     { "a = warp(ones([4 4]), eye(3) + $1)\nwarp(a, eye(3) * (mean(a) - 1))", NO_INVERSE },
     { "sum($1) == 0 ? warp(ones([4 4]), $1) : ones([4 4])", NO_INVERSE },
     { STEPS(5, "warp(a, m)"), NO_INVERSE },
     { STEPS(2, "warp(a, eye(3) * 0)"), NO_INVERSE },
     { "m = eye(3) * sum($1)\ngrad(sum(warp(ones([4 4]), m)), m)", NO_INVERSE },
-    { "warp(ones([4 4]), estimate_affine(numbers([0 0; 1 1; 2 2]), numbers([0 0; 1 0; 0 1])))", "warp_by: " },
+    { "warp(ones([4 4]), estimate_affine(numbers([0 0; 1 1; 2 2]), numbers([0 0; 1 0; 0 1])))", "warp: " },
     /* what a function was applied to is somebody's number again */
     { "a = around(ones([4 4]), 1, (p, q) -> q, \"mean\")\nwarp(ones([4 4]), eye(3) * (mean(a) - 1))", NO_INVERSE },
     { "a = reduce(ones([4 4]), 0, (p, q) -> max(p, q))\nwarp(ones([4 4]), eye(3) * (a - 1))", NO_INVERSE },
     { "a = scan(ones([4 4]), 0, (p, q) -> max(p * p, q))\nwarp(ones([4 4]), eye(3) * (mean(a) - 1))", NO_INVERSE },
     { "a = bilateral(ones([9 9]))\nwarp(ones([4 4]), eye(3) * (mean(a) - 1))", NO_INVERSE },
-    { "convolve(cast(ones([4 4]), u8), $1 / sum($1))", "convolve_by: matrix " NOT_FINITE },
+    { "convolve(cast(ones([4 4]), u8), $1 / sum($1))", "convolve: matrix " NOT_FINITE },
     { "convolve(ones([4 4]), complex($1 / sum($1), 0))", NOT_FINITE },
 };
 

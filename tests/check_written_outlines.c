@@ -596,6 +596,8 @@ static const struct {
       "[0 0 0 0 0 0 0; 0 0 1 0 0 0 0; 0 0 0 1 0 0 0; 0 0 0 0 1 0 0; 0 0 0 0 0 0 0]" },
     { "dilate(make(5, 3, cast(x == 2 && y == 1, u8)), 3, shape=cross)", "[0 0 1 0 0; 0 1 1 1 0; 0 0 1 0 0]" },
     { "dilate(numbers([1 5 2]), element=[1 0 0])", "[1 1 5]" },
+    { "dilate(numbers([1 5 2]), 3, shape=square, element=[1 0 0])", "[1 1 5]" },
+    { "dilate(numbers([1 5 2]), element=auto)", "[5 5 5]" },
     { "erode(numbers([3 5 2]), 5, shape=disc)", "[2 2 2]" },
     { "erode(numbers([3 5 2]) > 2, element=[1 0 1])", "[1 0 0]" },
     { "a = select(numbers([0 1 0]) > 0, nan, numbers([3 5 2]))\ndilate(a, element=[1 1 0])", "[3 3 2]" },
@@ -650,6 +652,12 @@ static const struct {
     const char *text, *why;
 } refused[] = {
     { "erode($1, element=[0 0 0])", "erode: element has nothing but 0" },
+    { "dilate($1, 5, element=[1 1 1])",
+      "dilate: size and element contradict each other: an element stands in place of size, shape and angle" },
+    { "dilate($1, shape=disc, element=[1 1 1])", "dilate: shape and element contradict each other" },
+    { "median($1, angle=90, element=[1 1 1])", "median: angle and element contradict each other" },
+    { "median($1, element=numbers([1 1 1]))",
+      "median: element must be a matrix, not an array; write its numbers, as in [1 2 1]: print(ARRAY) shows them" },
     { "dilate($1, element=[1 1])", "dilate: element is 1x2; both sides must be odd" },
     { "dilate($1, 3, shape=blob)", "dilate: shape=blob is not one of square, disc, diamond, cross, line" },
     { "hit_or_miss($1, [1 1])", "hit_or_miss: element is 1x2; both sides must be odd" },

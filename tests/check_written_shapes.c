@@ -221,7 +221,7 @@ START_TEST(matrices_that_do_not_move_are_told)
           "convolve: matrix is [2049, 1025, 1025] f32; it has more than 2147483647 weights" },
         { "convolve($1, complex(ones([3 3]), 0))",
           "convolve: a is u8, matrix complex64; cast(a, f32) has room for the result" },
-        { "convsep($1, ones([3]), [1 2 1])", "convsep: column must be a vector, not an array" },
+        { "convsep($1, ones([3]), [1 2 1])", "convsep: column must be a vector, not an array; write its numbers" },
         { "numbers([[1, 2], [3, 4]])", "rows of a matrix end in semicolons, as in [1 2; 3 4]" },
     };
     picture a = written_levels(IMGPAR_U8, H, W, 1, 7);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the layers meet: the first context tells lower ones what upper ones do for them (graph/services.h). */
 #include "graph/services.h"
+#include "lang/constant.h"
 #include "lang/written.h"
 #include "run/context.h"
 #include "run/kept.h"
@@ -18,6 +19,7 @@ static const ip_services services = {
     .release_value = ip_value_release,
     .expand_written = ip_written_expand,
     .apply = imgpar_apply_safe,
+    .read_constant = ip_constant_numbers,
 };
 
 imgpar_status imgpar_context_new(const char *selector, imgpar_context **out)

@@ -10,7 +10,16 @@
 #include "base/status.h"
 #include "imgpar.h"
 
+#include <stdbool.h>
+
 struct ip_value;
+
+/* What a text such as "[1 2 1] / 16" or "1 / 3" is: a list of numbers, a number or true or false. */
+typedef struct ip_constant {
+    bool is_list, is_bool, fractional;
+    int rows, cols;
+    double *numbers; /* new, for ip_free() */
+} ip_constant;
 
 typedef struct ip_services {
     /* run/ */
@@ -33,6 +42,8 @@ typedef struct ip_services {
     imgpar_array *(*expand_written)(const imgpar_array *call);
     /* what a text that touches no files makes of arrays: imgpar_apply_safe() */
     imgpar_array *(*apply)(imgpar_context *ctx, const char *text, imgpar_array *const *arrays, size_t n);
+    /* what a text is that names nothing; the error says what is wrong with it */
+    imgpar_status (*read_constant)(const char *text, ip_constant *out, ip_error *err);
 } ip_services;
 
 /* Takes a table that lives as long as the process. Any number of times, from any thread. */

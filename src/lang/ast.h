@@ -82,7 +82,7 @@ typedef struct ip_node {
 } ip_node;
 
 typedef enum ip_statement_kind {
-    IP_S_PARAM,  /* names[0], value: a literal */
+    IP_S_PARAM,  /* names[0], value: a constant */
     IP_S_ASSIGN, /* names, value */
     IP_S_FN,     /* names[0], value: a LAMBDA */
     IP_S_SAVE,

@@ -247,8 +247,9 @@ static bool fails_as_hyphen(ip_eval *ev, const ip_op *op, const imgpar_op_param 
 
 /*
  * A word of a parameter's fixed list is that word, never a variable, but where it is given from outside; another one
- * may be a variable with a text. Coordinates in the arguments of an operation that is not element-wise belong to a
- * make() around it; the positions of at(a, y, x) have a's shape where nothing else says one.
+ * may be a variable with a text. So is auto where that is the default, unless it names a value. Coordinates in the
+ * arguments of an operation that is not element-wise belong to a make() around it; the positions of at(a, y, x) have
+ * a's shape where nothing else says one.
  */
 static bool eval_argument(ip_eval *ev, const ip_op *op, const ip_node *node, int i, const ip_val *first, ip_val *out)
 {
@@ -257,7 +258,9 @@ static bool eval_argument(ip_eval *ev, const ip_op *op, const ip_node *node, int
     const bool is_choice = param && ip_param_kind_of(param) == IP_PARAM_CHOICE;
     const bool is_word = is_choice && item->kind == IP_N_NAME && !ip_eval_given(ev, item->name);
     if (is_choice && fails_as_hyphen(ev, op, param, item)) return false;
-    if (is_word && (ip_choice_find(param, item->name->name) >= 0 || !ip_eval_lookup(ev, item->name))) {
+    const bool is_auto = param && ip_param_is_auto(param) && item->kind == IP_N_NAME && !is_choice &&
+                         strcmp(item->name->name, "auto") == 0 && !ip_eval_lookup(ev, item->name);
+    if (is_auto || (is_word && (ip_choice_find(param, item->name->name) >= 0 || !ip_eval_lookup(ev, item->name)))) {
         *out = ip_val_text(item->name->name);
         return true;
     }

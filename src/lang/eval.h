@@ -138,6 +138,8 @@ bool ip_eval_name(ip_eval *ev, const ip_node *node, ip_val *out);
 const ip_val *ip_eval_given(const ip_eval *ev, const ip_symbol *name);
 /* What a scope or the program binds to name, or it is given; borrowed, or NULL. */
 const ip_val *ip_eval_lookup(const ip_eval *ev, const ip_symbol *name);
+/* pi, inf and nan. */
+bool ip_is_constant_name(const char *name);
 /* The word of an argument such as border=wrap: written bare or quoted, or a variable's text; NULL: it is none. */
 const char *ip_eval_word(const ip_eval *ev, const ip_node *node);
 bool ip_eval_unknown_name(ip_eval *ev, const ip_node *node, bool is_call);

@@ -33,7 +33,7 @@ const char *ip_eval_word(const ip_eval *ev, const ip_node *node)
 }
 
 /* Names that stand for a number unless the program assigns them. */
-static bool constant(const char *name, ip_val *out)
+static bool named_number(const char *name, ip_val *out)
 {
     static const struct {
         const char *name;
@@ -51,6 +51,12 @@ static bool constant(const char *name, ip_val *out)
     return false;
 }
 
+bool ip_is_constant_name(const char *name)
+{
+    ip_val ignored;
+    return named_number(name, &ignored);
+}
+
 bool ip_eval_name(ip_eval *ev, const ip_node *node, ip_val *out)
 {
     const char *name = node->name->name;
@@ -63,7 +69,7 @@ bool ip_eval_name(ip_eval *ev, const ip_node *node, ip_val *out)
     if (strcmp(name, "_") == 0)
         return ip_eval_fail(ev, node->offset, "_ is the value of an iterate(), and there is none around it");
     if (node->name->assigned_at) return ip_eval_unknown_name(ev, node, false);
-    if (constant(name, out)) return true;
+    if (named_number(name, out)) return true;
     if (!node->name->op) return ip_eval_unknown_name(ev, node, false);
     *out = (ip_val){ .kind = IP_V_FUNCTION, .u.fn = { .op = node->name->op } };
     return true;

@@ -103,7 +103,7 @@ static const char *hint_of(const ip_parser *p)
         const char *words, *hint;
     } hints[] = {
         { " let var const set ", "; an assignment is NAME = expr" },
-        { " params parameter arg ", "; a parameter is param NAME = literal" },
+        { " params parameter arg ", "; a parameter is param NAME = constant" },
         { " def function func lambda ", "; a function is fn NAME(p) = expr" },
         { " for while repeat loop ", "; iterate(start, n, expr in _) repeats" },
         { " if then else when ", "; a choice is cond ? yes : no" },

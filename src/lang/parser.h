@@ -15,8 +15,8 @@ typedef enum ip_parse_mode { IP_PARSE_FILE, IP_PARSE_APPLY } ip_parse_mode;
 /* program->text is set by the caller and outlives the program; the rest is filled in. ip_program_free() in any case. */
 imgpar_status ip_parse(ip_program *program, ip_parse_mode mode, ip_error *err);
 void ip_program_free(ip_program *program);
-/* One literal (number, string, bool, vector, matrix of numbers) that is the whole text; into program's arena. */
-ip_node *ip_parse_literal_text(ip_program *program, const ip_text *text, ip_error *err);
+/* One constant (lang/constant.h) that is the whole text; into program's arena. */
+ip_node *ip_parse_constant_text(ip_program *program, const ip_text *text, ip_error *err);
 bool ip_is_coordinate(const char *name);
 
 /* ---- between parser.c (operators), primary.c and statements.c ----------------------- */
@@ -37,7 +37,7 @@ ip_node *ip_parse_expression(ip_parser *p);
 ip_node *ip_parse_postfix(ip_parser *p);
 /* The arguments of a call of name, the open bracket being next. */
 ip_node *ip_parse_call(ip_parser *p, const ip_token *name);
-ip_node *ip_parse_literal(ip_parser *p);
+ip_node *ip_parse_constant(ip_parser *p);
 /* May name be bound by an assignment, fn or lambda? */
 bool ip_parse_bindable(ip_parser *p, const ip_token *name);
 

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "base/structs.h"
 #include "graph/template.h"
+#include "lang/constant.h"
 #include "lang/parser.h"
 #include "lang/program.h"
 #include "run/progress.h"
@@ -123,52 +124,39 @@ static imgpar_status begin(imgpar_pipeline *p)
 /* ---- set ------------------------------------------------------------------------------------ */
 
 /* What a param's text is parsed as, for messages. */
-static const char *kind_wanted(const ip_node *value)
+static const char *kind_wanted(const ip_val *wanted)
 {
-    switch (value->kind) {
-    case IP_N_NUMBER: return "a number";
-    case IP_N_BOOL: return "true or false";
-    default: return value->rows == 1 ? "a vector such as [1 2 1]" : "a matrix such as [1 2; 3 4]";
+    switch (wanted->kind) {
+    case IP_V_NUMBER: return "a number";
+    case IP_V_BOOL: return "true or false";
+    default: return wanted->u.matrix->rows == 1 ? "a vector such as [1 2 1]" : "a matrix such as [1 2; 3 4]";
     }
-}
-
-/* The value of a literal of the wanted kind; kind NONE when it is another. */
-static ip_val literal_value(const ip_node *node, const ip_node *wanted)
-{
-    if (node->kind != wanted->kind) return (ip_val){ .kind = IP_V_NONE };
-    if (node->kind == IP_N_NUMBER) return ip_val_number(node->number, node->fractional || wanted->fractional);
-    if (node->kind == IP_N_BOOL) return ip_val_bool(node->number != 0);
-    ip_matrix *m = ip_matrix_new(node->rows, node->cols);
-    if (!m) return (ip_val){ .kind = IP_V_NONE };
-    for (int i = 0; i < node->n_items; i++) {
-        const ip_node *e = node->items[i];
-        m->numbers[i] = e->kind == IP_N_NUMBER ? e->number : -e->items[0]->number;
-    }
-    return (ip_val){ .kind = IP_V_MATRIX, .u.matrix = m };
 }
 
 /* Text as the command line gives it to a value of the default's kind; kind NONE: it is none. */
-static ip_val value_from_text(imgpar_pipeline *p, const ip_node *wanted, const char *value)
+static ip_val value_from_text(imgpar_pipeline *p, const ip_val *wanted, const char *value)
 {
     ip_val v = { .kind = IP_V_NONE };
     size_t n = strlen(value);
     char *copy = ip_arena_alloc(&p->arena, n + 3);
     if (!copy) return v;
     memcpy(copy, value, n + 1);
-    if (wanted->kind == IP_N_TEXT) {
+    if (wanted->kind == IP_V_TEXT) {
         v = ip_val_text(copy);
         v.from_caller = true;
         return v;
     }
-    if (wanted->kind == IP_N_MATRIX && !strchr(value, '[')) { /* brackets need quoting in a shell */
+    if (wanted->kind == IP_V_MATRIX && !strchr(value, '[')) { /* brackets need quoting in a shell */
         copy[0] = '[';
         memcpy(copy + 1, value, n);
         memcpy(copy + n + 1, "]", 2);
     }
     ip_error ignored = { .status = IMGPAR_OK };
-    ip_text text = { .name = "", .text = copy, .length = strlen(copy) };
-    ip_node *node = ip_parse_literal_text(&p->program, &text, &ignored);
-    return node ? literal_value(node, wanted) : v;
+    v = ip_constant_read(copy, &ignored);
+    v.fractional = v.fractional || wanted->fractional;
+    if (v.kind == wanted->kind) return v;
+    ip_val_free(&v);
+    return (ip_val){ .kind = IP_V_NONE };
 }
 
 static imgpar_status unknown_param(imgpar_pipeline *p, const char *name)
@@ -195,10 +183,14 @@ IMGPAR_API imgpar_status imgpar_pipeline_set(imgpar_pipeline *p, const char *nam
     for (int i = 0; i < p->program.n_statements; i++) {
         const ip_statement *s = &p->program.statements[i];
         if (s->kind != IP_S_PARAM || strcmp(s->names[0]->name, name) != 0) continue;
-        ip_val v = value_from_text(p, s->value, value);
+        ip_val wanted = ip_constant_value(&p->program, s->value, &p->error);
+        if (wanted.kind == IP_V_NONE) return p->error.status;
+        ip_val v = value_from_text(p, &wanted, value);
         if (v.kind == IP_V_NONE)
-            return ip_fail(&p->error, IMGPAR_E_SYNTAX, "%.60s=%.200s: param %.60s is %s", name, value, name,
-                           kind_wanted(s->value));
+            ip_fail(&p->error, IMGPAR_E_SYNTAX, "%.60s=%.200s: param %.60s is %s", name, value, name,
+                    kind_wanted(&wanted));
+        ip_val_free(&wanted);
+        if (v.kind == IP_V_NONE) return p->error.status;
         ip_val_free(&p->given[i]);
         p->given[i] = v;
         remember(p->applied, NULL, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Statements: what may stand on a line of its own, and which names it may bind. */
+#include "lang/constant.h"
 #include "lang/parser.h"
 #include "base/alloc.h"
 #include "base/str.h"
@@ -38,27 +39,13 @@ static ip_symbol **new_names(ip_parser *p, ip_statement *s, int n)
     return s->names ? s->names : ip_parse_no_memory(p);
 }
 
-/* A vector whose elements are all numbers, or a plain literal, with a sign if it is a number. */
-ip_node *ip_parse_literal(ip_parser *p)
+ip_node *ip_parse_constant(ip_parser *p)
 {
     const ip_token *start = ip_peek(p, 0);
     ip_node *node = ip_parse_expression(p);
-    if (!node) return NULL;
-    if (node->kind == IP_N_OPERATOR && node->op == IP_O_NEGATE && node->items[0]->kind == IP_N_NUMBER) {
-        node = node->items[0];
-        node->number = -node->number;
-        node->offset = start->offset;
-    }
-    bool literal =
-        node->kind == IP_N_NUMBER || node->kind == IP_N_BOOL || node->kind == IP_N_TEXT || node->kind == IP_N_MATRIX;
-    for (int i = 0; literal && i < node->n_items; i++) {
-        ip_node *e = node->items[i];
-        bool negated = e->kind == IP_N_OPERATOR && e->op == IP_O_NEGATE && e->items[0]->kind == IP_N_NUMBER;
-        literal = negated || e->kind == IP_N_NUMBER;
-    }
-    if (!literal)
-        return ip_parse_fail(p, start, "a param's value is a literal: a number, \"text\", true, false or a vector");
-    return node;
+    if (!node || ip_is_constant(node)) return node;
+    return ip_parse_fail(p, start,
+                         "a constant is expected: a number, \"text\", true, false, a vector or arithmetic of these");
 }
 
 static bool parse_param(ip_parser *p, ip_statement *s)
@@ -67,7 +54,7 @@ static bool parse_param(ip_parser *p, ip_statement *s)
     if (!new_names(p, s, 1)) return false;
     s->names[0] = assigned_name(p, "the param's name");
     return s->names[0] && ip_expect(p, IP_T_ASSIGN, "'=' and the param's default") &&
-           (s->value = ip_parse_literal(p)) != NULL;
+           (s->value = ip_parse_constant(p)) != NULL;
 }
 
 /* Parameters of fn, the open bracket being next. */
@@ -219,12 +206,12 @@ imgpar_status ip_parse(ip_program *program, ip_parse_mode mode, ip_error *err)
     return st;
 }
 
-ip_node *ip_parse_literal_text(ip_program *program, const ip_text *text, ip_error *err)
+ip_node *ip_parse_constant_text(ip_program *program, const ip_text *text, ip_error *err)
 {
     ip_parser p = { .program = program, .text = text, .err = err };
     ip_node *node = NULL;
     if (!ip_lex(text, &program->symbols, &p.tokens, err)) {
-        node = ip_parse_literal(&p);
+        node = ip_parse_constant(&p);
         if (node && ip_peek(&p, 0)->kind != IP_T_END) node = ip_parse_unexpected(&p, "the end of the value");
     }
     ip_tokens_free(&p.tokens);

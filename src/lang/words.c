@@ -39,8 +39,9 @@ static const char types_table[] =
     }
 
 static const ip_word words[] = {
-    STATEMENT("param", "param NAME = literal", "a value that the command line can change",
-              "A number, \"text\", true, false, a vector or a matrix; NAME=VALUE sets another of the same kind.\n"
+    STATEMENT("param", "param NAME = constant", "a value that the command line can change",
+              "A number, \"text\", true, false, a vector or a matrix, or arithmetic of these, as 1 / 3 or [1 2] / 4;\n"
+              "NAME=VALUE sets another of the same kind.\n"
               "A text is a choice, too: param how = \"wrap\", then border=how.",
               "param ratio = 0.3"),
     STATEMENT(

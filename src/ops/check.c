@@ -274,8 +274,8 @@ static imgpar_status check_matrix(const ip_op *op, const imgpar_op_param *p, con
     if (arg->unknown) return IMGPAR_OK; /* some of its numbers */
     for (int64_t k = 0; k < (int64_t)arg->rows * arg->cols; k++)
         if (!isfinite(arg->numbers[k]) && !has_rule(p, "free"))
-            return ip_fail(err, IMGPAR_E_ARGUMENT,
-                           "%s: %s has an element that is not finite; select(mask, nan, a) makes some", label, p->name);
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has an element that is not finite%s", label, p->name,
+                           strcmp(p->unit, "levels") == 0 ? "; select(mask, nan, a) makes some" : "");
     return has_rule(p, "whole") ? check_wholes(op, p, arg->numbers, arg->rows * arg->cols, err) : IMGPAR_OK;
 }
 
@@ -306,6 +306,7 @@ static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, cons
     if (arg->kind == IP_ARG_ARRAY && !ip_array_is_number(arg->array, &value, NULL)) {
         if (arg->unknown || p->may_be_array) return IMGPAR_OK;
         char hint[80] = "";
+        if (is_list) snprintf(hint, sizeof hint, "; write its numbers, as in [1 2 1]: print(ARRAY) shows them");
         if (op->info.n_inputs > 1 && p == op->info.params[0]) /* one more came, where this stands */
             snprintf(hint, sizeof hint, "; %.40s takes %d arrays", label, op->info.n_inputs);
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s must be %s %s, not an array%s", label, p->name,
@@ -445,6 +446,36 @@ static imgpar_status check_zero_border(const ip_op *op, const ip_arg *args, cons
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: border=zero takes no cval; write border=constant", ip_op_label(op));
 }
 
+/* Whether another value than the default is given for it. */
+static bool differs_from_default(const ip_op *op, int param, const ip_arg *args, const ip_bound *bound)
+{
+    const imgpar_op_param *p = op->info.params[param];
+    const int at = bound->arg[op->info.n_inputs + param];
+    double value;
+    if (at < 0 || !p->default_text || args[at].unknown) return false;
+    if (ip_param_kind_of(p) == IP_PARAM_CHOICE) return ip_choice_of(p, &args[at]) != ip_choice_find(p, p->default_text);
+    return !ip_arg_is_number(&args[at], &value) || value != ip_parse_number(p->default_text, NULL);
+}
+
+/* An element takes the place of what would draw one. Defaults beside it are what written rows hand on. */
+static imgpar_status check_element(const ip_op *op, const ip_arg *args, const ip_bound *bound, int *bad_arg,
+                                   ip_error *err)
+{
+    static const char *const drawn[] = { "size", "shape", "angle" };
+    const int element = param_index(op, "element");
+    const int at = element < 0 ? -1 : bound->arg[op->info.n_inputs + element];
+    if (at < 0 || args[at].kind != IP_ARG_MATRIX) return IMGPAR_OK;
+    for (size_t k = 0; k < sizeof drawn / sizeof *drawn; k++) {
+        const int param = param_index(op, drawn[k]);
+        if (param < 0 || !differs_from_default(op, param, args, bound)) continue;
+        *bad_arg = bound->arg[op->info.n_inputs + param];
+        return ip_fail(err, IMGPAR_E_ARGUMENT,
+                       "%s: %s and element contradict each other: an element stands in place of size, shape and angle",
+                       ip_op_label(op), drawn[k]);
+    }
+    return IMGPAR_OK;
+}
+
 /* ---- the call ---------------------------------------------------------------------- */
 
 static imgpar_status check_input(const ip_op *op, int slot, const ip_arg *arg, ip_error *err)
@@ -475,6 +506,7 @@ static imgpar_status check_call(const ip_op *op, const ip_arg *args, int n, int 
     }
     st = check_rule(op, args, &bound, bad_arg, err);
     if (!st) st = check_zero_border(op, args, &bound, bad_arg, err);
+    if (!st) st = check_element(op, args, &bound, bad_arg, err);
     if (!st) *bad_arg = -1;
     return st;
 }

@@ -2,12 +2,14 @@
 /*
  * Options as text, "sigma=2, border=wrap, matrix=[1 2 1; 2 4 2; 1 2 1]": what
  * imgpar_op(), SQL and recipes pass. An item is NAME=VALUE; the row says how VALUE
- * is read. Texts may stand in double quotes, with \" and \\ inside.
+ * is read. Texts may stand in double quotes, with \" and \\ inside. A number or a list
+ * may be computed, as the language does: "sigma=1 / 3, matrix=[1 2 1] / 4".
  */
 #include "ops/build.h"
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "graph/services.h"
 #include "ops/check.h"
 
 #include <ctype.h>
@@ -20,6 +22,7 @@ typedef struct reader {
     double *numbers; /* room for every matrix element there can be */
     size_t n_numbers;
     ip_arg args[IP_MAX_SLOTS];
+    double *computed[IP_MAX_SLOTS]; /* by the argument's number */
     int n;
     ip_error *err;
 } reader;
@@ -108,11 +111,70 @@ static char *read_word(reader *r, char **end)
     return word;
 }
 
+/* How long the value at is: up to a comma outside brackets, or the end. */
+static size_t value_length(const char *at)
+{
+    size_t n = 0;
+    for (int depth = 0; at[n] && (at[n] != ',' || depth > 0); n++)
+        depth += (at[n] == '[' || at[n] == '(') - (at[n] == ']' || at[n] == ')');
+    return n;
+}
+
+/* Is it an expression? A number, a list or a word of their own are read here, without the language. */
+static bool is_expression(const char *value, size_t n)
+{
+    const char *first = value + (*value == '-' || *value == '+'), *list_end = memchr(value, ']', n);
+    char *end = NULL;
+    if (*value == '[' && !list_end) return false;
+    if ((*first == '[' && first > value) || *first == '(') return true;
+    if (strncmp(first, "pi", 2) == 0 && !isalnum((unsigned char)first[2])) return true;
+    if (*value == '[')
+        end = (char *)list_end + 1;
+    else
+        ip_parse_number(value, &end);
+    while (end < value + n && isspace((unsigned char)*end))
+        end++;
+    return end > value && end < value + n && strchr("+-*/%&|^<>=?", *end);
+}
+
+/* What the language makes of it. */
+static imgpar_status read_expression(reader *r, ip_arg *arg, size_t n)
+{
+    const ip_services *services = ip_services_get();
+    if (!services) return bad_options(r, "arithmetic before there is a context");
+    char *text = r->copy + (r->at - r->copy);
+    const char kept = text[n];
+    ip_error why = { .status = IMGPAR_OK };
+    ip_constant c = { .numbers = NULL };
+    text[n] = '\0';
+    imgpar_status st = services->read_constant(text, &c, &why);
+    if (st)
+        st = ip_fail(r->err, st == IMGPAR_E_HOST_MEMORY ? st : IMGPAR_E_ARGUMENT, "%s: %s=%.60s: %s",
+                     ip_op_label(r->op), arg->name, text, why.message);
+    text[n] = kept;
+    r->at = text + n + (kept == ',');
+    r->computed[arg - r->args] = c.numbers;
+    if (st) return st;
+    *arg = (ip_arg){ .name = arg->name,
+                     .kind = c.is_list   ? IP_ARG_MATRIX
+                             : c.is_bool ? IP_ARG_BOOL
+                                         : IP_ARG_NUMBER,
+                     .number = *c.numbers,
+                     .fractional = c.fractional,
+                     .rows = c.rows,
+                     .cols = c.cols,
+                     .numbers = c.is_list ? c.numbers : NULL };
+    return IMGPAR_OK;
+}
+
 static imgpar_status read_value(reader *r, ip_arg *arg)
 {
     const imgpar_op_param *param;
     ip_param_kind kind = kind_of(r->op, arg->name, &param);
     char *text, *end = NULL, *number_end;
+    const size_t n = value_length(r->at);
+    if (kind != IP_PARAM_TEXT && kind != IP_PARAM_CHOICE && *r->at != '"' && is_expression(r->at, n))
+        return read_expression(r, arg, n);
     if (*r->at == '[') return read_matrix(r, arg);
     if (*r->at == '"') {
         imgpar_status st = read_quoted(r, &text);
@@ -163,7 +225,7 @@ static imgpar_status read_item(reader *r)
     r->at++;
     skip_spaces(r);
     imgpar_status st = read_value(r, arg);
-    if (st || arg->kind != IP_ARG_MATRIX) return st;
+    if (st || arg->kind != IP_ARG_MATRIX || r->computed[arg - r->args]) return st;
     skip_spaces(r);
     if (*r->at && *r->at != ',') return bad_options(r, "a comma is expected");
     if (*r->at) r->at++;
@@ -213,6 +275,8 @@ imgpar_array *ip_build_with_text(imgpar_context *ctx, const ip_op *op, const ip_
     memcpy(r.args, args, (size_t)n * sizeof *args);
     if (!read_options(&r, options)) result = ip_build(ctx, op, r.args, r.n);
     if (!result) result = ip_array_error(ctx, err.status, err.message);
+    for (int k = 0; k < IP_MAX_SLOTS; k++)
+        ip_free(r.computed[k]);
     ip_free(r.copy);
     ip_free(r.numbers);
     return result;

@@ -7,6 +7,7 @@
 #include "ops/lower.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { FINITE, INVERTIBLE }; /* the words of its parameter */
@@ -47,14 +48,26 @@ static imgpar_status check_inverse(const char *op, const double *m, int rows, ip
                    most);
 }
 
+/* warp of warp_by: the name under which it is written, which takes arrays, too. */
+static const char *written_name(const char *of, char *buf, size_t size)
+{
+    const size_t n = strlen(of);
+    if (n <= 3 || n >= size || strcmp(of + n - 3, "_by") != 0) return of;
+    snprintf(buf, size, "%.*s", (int)n - 3, of);
+    return ip_op_find(buf) ? buf : of;
+}
+
 imgpar_status ip_usable_check(const imgpar_array *node, const double *elements, int64_t n, ip_error *err)
 {
-    const char *op = ip_param_get(node, "of")->text;
+    char buf[64];
+    const char *op = written_name(ip_param_get(node, "of")->text, buf, sizeof buf);
+    const bool is_inverted = ip_param_number(node, "as") == INVERTIBLE;
     for (int64_t k = 0; k < n; k++)
         if (!isfinite(elements[k]))
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has an element that is not finite", op,
-                           ip_param_get(node, "name")->text);
-    return ip_param_number(node, "as") == INVERTIBLE ? check_inverse(op, elements, (int)(n / 3), err) : IMGPAR_OK;
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has an element that is not finite%s", op,
+                           ip_param_get(node, "name")->text,
+                           is_inverted ? "; what it is computed from may have no inverse" : "");
+    return is_inverted ? check_inverse(op, elements, (int)(n / 3), err) : IMGPAR_OK;
 }
 
 imgpar_status ip_usable_guard(imgpar_array *node, ip_error *err)

@@ -71,3 +71,13 @@ SELECT convsep(img, img_numbers('[1 2 1]'), '[1 2 1]') FROM t WHERE id = 1;
 SELECT hex(raw(img_median(img, 'element=[0 1 0; 1 1 1; 0 1 0]'))), hex(raw(img_median(lazy(img), 3, 'shape=cross'))) FROM t WHERE id = 1;
 SELECT hex(raw(percentile_filter(img, 100, 'element=[1 0 0]'))), hex(raw(mode_filter(img, 'element=[0 0 1]'))) FROM t WHERE id = 1;
 SELECT percentile_filter(img, 50, 'element=[0 0 0]') FROM t WHERE id = 1;
+
+.print arithmetic of numbers where a list or a number is expected
+SELECT count(DISTINCT hex(p)) FROM (
+  SELECT raw(convolve(img, '[0.25 0.5 0.25]')) AS p FROM t WHERE id = 1 UNION ALL
+  SELECT raw(convolve(img, '[1 2 1] / 4')) FROM t WHERE id = 1 UNION ALL
+  SELECT raw(convolve(img, '([[1, 2, 1]] / (2 + 2))')) FROM t WHERE id = 1 UNION ALL
+  SELECT raw(convolve(img, 'matrix=[1 2 1] / 2, scale=4 / 2')) FROM t WHERE id = 1 UNION ALL
+  SELECT raw(convolve(lazy(img), '-[-1 -2 -1] / 4')) FROM t WHERE id = 1);
+CREATE VIRTUAL TABLE temp.arithmetic USING imgpar(SELECT convolve(img, '[1 2 1] / 4') AS img FROM t WHERE id = 1);
+SELECT hex(raw(img)) = (SELECT hex(raw(convolve(img, '[0.25 0.5 0.25]'))) FROM t WHERE id = 1) FROM temp.arithmetic;

@@ -64,3 +64,5 @@ SELECT img_exif(img, 'MakerNote') IS NULL, img_exif(img, 'StripOffsets') IS NULL
        img_exif(img, 'SpatialFrequencyResponse') IS NULL, img_exif(img, 'ISOSpeedRatings'), img_exif(img, '0x8827'),
        datetime(img_exif(img, 'DateTimeOriginal')) FROM photo;
 SELECT img_exif(img, '0xffffffffffff') FROM photo;
+SELECT img_exif(img, 34855) = img_exif(img, '0x8827'), img_exif(img, 37500) IS NULL FROM photo;
+SELECT img_exif(img, 70000) FROM photo;
