@@ -59,6 +59,12 @@ START_TEST(colours_have_names)
                       colours[_i].text);
     ck_assert(!ip_colour_read("tango", 4, rgb) && ip_colour_read("tanned", 3, rgb) && rgb[0] == 210);
     ck_assert(!ip_colour_read("#12\0", 4, rgb));
+    unsigned char rgba[4];
+    ck_assert(ip_colour_read_alpha("#10203040", 9, rgba) && rgba[0] == 16 && rgba[2] == 48 && rgba[3] == 64);
+    ck_assert(ip_colour_read_alpha("#fA08", 5, rgba) && rgba[0] == 255 && rgba[1] == 170 && rgba[3] == 136);
+    ck_assert(ip_colour_read_alpha("#fA0", 4, rgba) && rgba[1] == 170 && rgba[2] == 0 && rgba[3] == 255);
+    ck_assert(ip_colour_read_alpha("tan", 3, rgba) && rgba[0] == 210 && rgba[3] == 255);
+    ck_assert(!ip_colour_read_alpha("#12345", 6, rgba) && !ip_colour_read("#10203040", 9, rgb));
 }
 END_TEST
 

@@ -281,6 +281,8 @@ static const struct {
       "010203524742726762010203"
       "010203010203010203010203" },
     { "hex(raw(img_fill(1, 1, 'Orange', 3)))", NULL, "FFA500" },
+    { "hex(raw(img_pad(img_fill(1, 1, 7, 3), '[0 1]', 'cval=tan')))",
+      "hex(raw(img_pad(lazy(img_fill(1, 1, 7, 3)), '[0 1]', 'cval=[210 180 140]')))", "D2B48C070707D2B48C" },
     { "img_maxval(apply('$1 + $1', " MASK "))", "img_maxval(apply('$1 + $1', apply('$1 > 100', lazy(" GRAY "))))",
       "2" },
     { "img_pixel(png(" MASK "), 3, 0)", "img_pixel(png(apply('$1 > 100', lazy(" GRAY "))), 3, 0)", "255" },

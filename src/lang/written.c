@@ -190,7 +190,7 @@ static void bind_arguments(names *to, const imgpar_array *call)
             bind(to, p->name, ip_val_text("auto")); /* axes that were not given, as rows take them */
             continue;
         }
-        if (p->choices && strcmp(p->choices, "vector") == 0 && call->params[k].input < 0) {
+        if (p->choices && strcmp(p->choices, "vector") == 0 && call->params[k].input < 0 && !ip_param_is_beyond(p)) {
             const ip_param one = { .rows = 1, .cols = 1, .numbers = (double[]){ call->params[k].number } };
             bind_matrix(to, p->name, &one); /* for all channels */
             continue;

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "graph/services.h"
 #include "ops/along.h"
+#include "ops/beyond.h"
 #include "ops/check.h"
 #include "ops/complex.h"
 #include "ops/coverage.h"
@@ -173,7 +174,7 @@ static imgpar_status fill_params(imgpar_array *node, const ip_arg *args, const i
             }
             node->params[k].input = next_input;
             node->inputs[next_input++] = ip_array_hold(args[at].array);
-        } else {
+        } else if (!ip_param_is_beyond(info->params[k])) {
             imgpar_status st = set_param(info->params[k], &args[at], &node->params[k], err);
             if (st) return st;
         }
@@ -181,8 +182,10 @@ static imgpar_status fill_params(imgpar_array *node, const ip_arg *args, const i
     for (int k = 0; k < info->n_params; k++) { /* what they are made of is there now */
         unsigned char rgb[3];
         const int at = bound->arg[info->n_inputs + k];
-        imgpar_status st =
-            at >= 0 && ip_arg_is_colour(info->params[k], &args[at], rgb) ? set_colour(node, k, rgb, err) : IMGPAR_OK;
+        if (at < 0) continue;
+        imgpar_status st = ip_param_is_beyond(info->params[k])                 ? ip_beyond_set(node, k, &args[at], err)
+                           : ip_arg_is_colour(info->params[k], &args[at], rgb) ? set_colour(node, k, rgb, err)
+                                                                               : IMGPAR_OK;
         if (st) return st;
     }
     return IMGPAR_OK;
@@ -250,6 +253,7 @@ static imgpar_array *typed_node(imgpar_context *ctx, const ip_op *op, const ip_a
         node->range = (ip_range){ -INFINITY, INFINITY };
         if (!op->infer(node, err) && !ip_white_meet(node, &changed, err) && changed) op->infer(node, err);
         ip_white_infer(node, &node->type);
+        if (!err->status) ip_beyond_check(node, err);
         if (!err->status) check_folded(node, err);
         if (!err->status) ip_usable_guard(node, err);
         if (!err->status) ip_alpha_infer(node);

@@ -291,6 +291,15 @@ bool ip_arg_is_colour(const imgpar_op_param *p, const ip_arg *arg, unsigned char
            ip_colour_read(arg->text, strlen(arg->text), rgb);
 }
 
+bool ip_param_is_beyond(const imgpar_op_param *p) { return has_rule(p, "vector") && strcmp(p->name, "cval") == 0; }
+
+static bool is_colour_beyond(const imgpar_op_param *p, const ip_arg *arg)
+{
+    unsigned char rgba[4];
+    return ip_param_is_beyond(p) && arg->kind == IP_ARG_TEXT && arg->text &&
+           ip_colour_read_alpha(arg->text, strlen(arg->text), rgba);
+}
+
 static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, const ip_arg *arg, ip_error *err)
 {
     const char *label = ip_op_label(op);
@@ -317,7 +326,8 @@ static imgpar_status check_param(const ip_op *op, const imgpar_op_param *p, cons
     if (arg->kind == IP_ARG_TEXT && arg->text && ip_param_is_auto(p) && strcmp(arg->text, "auto") == 0)
         return IMGPAR_OK;
     unsigned char rgb[3];
-    if (ip_arg_is_colour(p, arg, rgb) || (arg->unknown && arg->kind == IP_ARG_TEXT && may_be_colour(p)))
+    if (ip_arg_is_colour(p, arg, rgb) || is_colour_beyond(p, arg) ||
+        (arg->unknown && arg->kind == IP_ARG_TEXT && may_be_colour(p)))
         return IMGPAR_OK;
     const char *article = kind == IP_PARAM_INTEGER ? "an" : "a";
     if (arg->kind == IP_ARG_TEXT && may_be_colour(p))
@@ -441,7 +451,7 @@ static imgpar_status check_zero_border(const ip_op *op, const ip_arg *args, cons
     if (at < 0 || cval < 0 || args[at].kind != IP_ARG_TEXT || strcmp(args[at].text, "zero") != 0) return IMGPAR_OK;
     *bad_arg = at;
     const int given = bound->arg[op->info.n_inputs + cval];
-    const bool is_colour = given >= 0 && args[given].kind == IP_ARG_TEXT;
+    const bool is_colour = given >= 0 && (args[given].kind == IP_ARG_TEXT || args[given].kind == IP_ARG_MATRIX);
     if (!is_colour && (!param_value(op, cval, args, bound, &value) || value == 0)) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: border=zero takes no cval; write border=constant", ip_op_label(op));
 }

@@ -34,5 +34,7 @@ imgpar_status ip_check_pairs_fit(const imgpar_array *node, ip_error *err);
 /* Whether p takes levels, one for each channel or cval for all of them, and arg is a colour in their place, by a name
  * or #rrggbb: rgb from 0 to 255. */
 bool ip_arg_is_colour(const imgpar_op_param *p, const ip_arg *arg, unsigned char rgb[3]);
+/* Whether p is the value of each channel beyond the edges (ops/beyond.h), which takes #rrggbbaa, too. */
+bool ip_param_is_beyond(const imgpar_op_param *p);
 
 #endif

@@ -241,16 +241,30 @@ static double share_of(double alpha, double full, imgpar_dtype f)
     return alpha == full ? 1 : share;
 }
 
+/* A level beyond the edges as the input's elements have it. */
+static double level_outside(const ip_lower *l, double level)
+{
+    const ip_dtype_facts *facts = ip_dtype(l->in[0]->dtype);
+    if (l->in[0]->dtype == IMGPAR_F16) level = ip_float_from_half(ip_half_from_float((float)level));
+    return !l->coverage || facts->is_float ? level : fmin(fmax(rint(level), facts->minimum), facts->maximum);
+}
+
 ip_outside ip_lower_outside(ip_lower *l)
 {
-    double cval = ip_param_number(l->node, "cval");
-    imgpar_dtype stored = l->in[0]->dtype, f = ip_float_for(stored);
-    if (stored == IMGPAR_F16) cval = ip_float_from_half(ip_half_from_float((float)cval));
-    if (!l->coverage) return (ip_outside){ cval, cval };
-    const ip_dtype_facts *facts = ip_dtype(stored);
-    if (!facts->is_float) cval = fmin(fmax(rint(cval), facts->minimum), facts->maximum);
-    double factor = l->coverage->is_whole ? cval : share_of(cval, l->coverage->full, f), product = cval * factor;
-    return (ip_outside){ .colour = f == IMGPAR_F32 ? (double)(float)product : product, .alpha = cval };
+    const double *levels;
+    const int n = ip_beyond_levels(l->node, &levels);
+    const imgpar_dtype f = ip_float_for(l->in[0]->dtype);
+    ip_outside outside = { .is_list = n > 1, .alpha = level_outside(l, levels[n - 1]) };
+    for (int c = 0; c < IP_BEYOND_CHANNELS; c++)
+        outside.of[c] = level_outside(l, levels[c < n ? c : n - 1]);
+    if (!l->coverage) return outside;
+    const double factor = l->coverage->is_whole ? outside.alpha : share_of(outside.alpha, l->coverage->full, f);
+    for (int c = 0; c < IP_BEYOND_CHANNELS; c++) {
+        const double product = outside.of[c] * factor;
+        outside.of[c] = f == IMGPAR_F32 ? (double)(float)product : product;
+    }
+    if (n > 1) outside.of[n - 1] = outside.alpha;
+    return outside;
 }
 
 /* Zero is written out: arguments are never the same, so neighbours that are read in several places, each with a border
@@ -264,8 +278,10 @@ static ip_expr *number_outside(ip_lower *l, imgpar_dtype dtype, double value)
 
 ip_expr *ip_lower_outside_value(ip_lower *l, imgpar_dtype dtype, ip_outside outside)
 {
-    ip_expr *colour = number_outside(l, dtype, outside.colour);
-    if (outside.colour == outside.alpha || isnan(outside.alpha)) return colour;
+    const double *levels;
+    if (outside.is_list) return ip_lower_of_channels(l, dtype, outside.of, ip_beyond_levels(l->node, &levels));
+    ip_expr *colour = number_outside(l, dtype, outside.of[0]);
+    if (outside.of[0] == outside.alpha || isnan(outside.alpha)) return colour;
     return ip_x_select(l->ir, ip_lower_is_alpha(l), number_outside(l, dtype, outside.alpha), colour);
 }
 

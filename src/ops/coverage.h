@@ -26,11 +26,12 @@
  * less than 2^-20 of the quotient together, however a device divides, hence by less than 2^-12, which is taken off. So
  * what the float is cut to is the colour or one less, and the rest of the division tells which.
  *
- * What a border rule adds with cval is a pixel whose channels all are cval.
+ * What a border rule adds with cval is a pixel whose channels all are cval, or those of the list that cval is.
  */
 #ifndef IP_OPS_COVERAGE_H
 #define IP_OPS_COVERAGE_H
 
+#include "ops/beyond.h"
 #include "ops/lower.h"
 
 /* While the passes of a weighted mean run over colours that are multiplied by alpha. */
@@ -83,9 +84,11 @@ ip_stage *ip_coverage_floats(ip_lower *l, bool plain_differs);
 ip_stage *ip_coverage_whole(ip_lower *l, int64_t count);
 /* For the makers of passes: a pass makes at least `least` of a constant l->coverage->opaque. */
 void ip_coverage_pass(ip_lower *l, double least);
-/* cval as it is beyond the edges: in a colour and in alpha. They differ where colours are multiplied by alpha. */
+/* cval as it is beyond the edges: in each channel, all the same but for a list's, and in alpha. They differ where
+ * colours are multiplied by alpha. */
 typedef struct ip_outside {
-    double colour, alpha;
+    bool is_list; /* the last channel's is alpha's, where that counts */
+    double of[IP_BEYOND_CHANNELS], alpha;
 } ip_outside;
 ip_outside ip_lower_outside(ip_lower *l);
 /* Both as one expression of dtype. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Types of reads at given places and of small matrices. */
+#include "ops/beyond.h"
 #include "ops/complex.h"
 #include "ops/infer.h"
 #include "ops/view.h"
@@ -107,6 +108,12 @@ imgpar_status ip_infer_neighbours(imgpar_array *node, ip_error *err)
     for (int k = 0; k < offsets->rows * offsets->cols; k++)
         if (offsets->numbers[k] != floor(offsets->numbers[k]) || fabs(offsets->numbers[k]) > 1e6)
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: an offset must be a whole number within 1000000",
+                           name_of(node));
+    const double *levels;
+    const bool is_list = ip_beyond_levels(node, &levels) > 1;
+    for (int k = 0; is_list && k < offsets->rows * offsets->cols; k++)
+        if (offsets->numbers[k] != 0 && ip_type_axis_dim(&node->inputs[0]->type, k % offsets->cols) == 3)
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: cval is a colour, and offsets lead to other channels",
                            name_of(node));
     bool is_sum = ip_param_number(node, "fold") <= IP_NEIGHBOURS_MEAN;
     if (!is_sum && ip_type_is_complex(&node->inputs[0]->type)) return ip_complex_refuse(node, 0, err);

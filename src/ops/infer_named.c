@@ -6,6 +6,7 @@
 #include "ops/infer.h"
 
 #include "base/dtype.h"
+#include "ops/beyond.h"
 #include "ops/bins.h"
 #include "ops/check.h"
 #include "ops/complex.h"
@@ -65,9 +66,9 @@ void ip_infer_copy(imgpar_array *node)
         return;
     }
     ip_range whole = ip_range_of(node->type.dtype);
-    double cval = fmin(fmax(rint(ip_param_number(node, "cval")), whole.lo), whole.hi);
-    node->range.lo = fmin(node->range.lo, cval);
-    node->range.hi = fmax(node->range.hi, cval);
+    const ip_range beyond = ip_beyond_range(node);
+    node->range.lo = fmin(node->range.lo, fmin(fmax(rint(beyond.lo), whole.lo), whole.hi));
+    node->range.hi = fmax(node->range.hi, fmin(fmax(rint(beyond.hi), whole.lo), whole.hi));
 }
 
 void ip_type_set_dims(ip_type *type, const int64_t d[4])

@@ -5,6 +5,7 @@
  */
 #include "base/dtype.h"
 #include "graph/services.h"
+#include "ops/check.h"
 #include "ops/coverage.h"
 #include "ops/derived.h"
 #include "ops/infer.h"
@@ -396,6 +397,7 @@ static imgpar_status check_colours(const imgpar_array *node, ip_error *err)
         const imgpar_op_param *p = info->params[k];
         const int64_t given = (int64_t)node->params[k].rows * node->params[k].cols;
         if (!p->choices || strcmp(p->choices, "vector") != 0 || given <= 1 || given == n) continue;
+        if (ip_param_is_beyond(p)) continue; /* it has one for alpha, too */
         char each[64] = "";
         if (n > 1) snprintf(each, sizeof each, ", or %lld: one for each channel", (long long)n);
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %lld numbers; it must be one%s", info->name, p->name,

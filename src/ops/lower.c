@@ -159,14 +159,36 @@ ip_expr *ip_lower_number(ip_lower *l, const char *param, imgpar_dtype dtype)
     return ip_lower_argument(l, dtype, p->number);
 }
 
+ip_expr *ip_lower_of_channel(ip_lower *l, int channel, ip_expr *value, ip_expr *else_value)
+{
+    ip_expr *is_own = ip_x_binary(l->ir, IP_X_EQ, ip_lower_coord(l, 3), ip_lower_i32(l, channel));
+    return ip_x_select(l->ir, is_own, value, else_value);
+}
+
 ip_expr *ip_lower_levels(ip_lower *l, const char *param, imgpar_dtype dtype)
 {
     const ip_param *p = ip_param_get(l->node, param);
     if (!p->numbers) return ip_lower_number(l, param, dtype);
-    ip_expr *c = ip_lower_coord(l, 3), *value = ip_lower_argument(l, dtype, p->numbers[0]);
-    for (int k = 1; k < p->cols; k++)
-        value = ip_x_select(l->ir, ip_x_binary(l->ir, IP_X_EQ, c, ip_lower_i32(l, k)),
-                            ip_lower_argument(l, dtype, p->numbers[k]), value);
+    ip_expr *value = ip_lower_argument(l, dtype, p->numbers[0]);
+    for (int c = 1; c < p->cols; c++)
+        value = ip_lower_of_channel(l, c, ip_lower_argument(l, dtype, p->numbers[c]), value);
+    return value;
+}
+
+ip_expr *ip_lower_of_channels(ip_lower *l, imgpar_dtype dtype, const double *levels, int n)
+{
+    ip_expr *value = NULL;
+    double lo = INFINITY, hi = -INFINITY;
+    for (int c = 0; c < n; c++) {
+        const ip_expr *level = ip_lower_argument(l, dtype, levels[c]);
+        lo = fmin(lo, level->lo);
+        hi = fmax(hi, level->hi);
+    }
+    for (int c = 0; c < n; c++) {
+        ip_expr *level = ip_lower_argument(l, dtype, levels[c]);
+        if (level->op == IP_X_PARAM) level = ip_x_param_of(l->ir, level, lo, hi);
+        value = c == 0 ? level : ip_lower_of_channel(l, c, level, value);
+    }
     return value;
 }
 

@@ -75,6 +75,10 @@ ip_expr *ip_lower_whole(ip_lower *l, ip_expr *number, int bits);
 enum { IP_LEVEL_BITS = 8 }; /* levels of bytes share a program */
 /* A number parameter that may be one number a channel, too: the one for the element's channel. */
 ip_expr *ip_lower_levels(ip_lower *l, const char *param, imgpar_dtype dtype);
+/* value in one channel, else the other. */
+ip_expr *ip_lower_of_channel(ip_lower *l, int channel, ip_expr *value, ip_expr *else_value);
+/* The level of the element's channel, of up to four; arguments whose class, their sign and bits, is that of all. */
+ip_expr *ip_lower_of_channels(ip_lower *l, imgpar_dtype dtype, const double *levels, int n);
 /* value converted to dtype: to nearest even, saturating; bool: above one half. */
 ip_expr *ip_lower_convert(ip_lower *l, imgpar_dtype dtype, ip_expr *value);
 /* A MAP stage of any size and dtype; value has the dtype (f16: is f32). Coordinates in value are those of dims, which

@@ -498,7 +498,7 @@ static void print_borders(void)
         ".SH BORDERS\n"
         "What is read beyond the edges of abcd: replicate aa|abcd|dd, reflect ba|abcd|dc, reflect101 cb|abcd|cb, wrap "
         "cd|abcd|ab,\n"
-        "constant kk|abcd|kk, where k is cval. With\n.B checked\n"
+        "constant kk|abcd|kk, where k is cval: one number, one for each channel or a colour. With\n.B checked\n"
         "a read there is an error that names the operation, the place and the extent; nothing is computed then. What "
         "counts is what is\n"
         "needed: crop(blur(a, 2, border=checked), ..) where the crop shows pixels whose neighbours are there is fine, "
@@ -518,18 +518,20 @@ static void print_borders(void)
 /* Every row is in one paragraph: that of the first row with its text prints them all. */
 static void print_alpha_table(void)
 {
-    printf(".SH ALPHA\n"
-           "The last of 2 or 4 channels of a picture is alpha, the share of a pixel that is covered; arrays of space "
-           "data have none. A weighted\n"
-           "mean weighs colours by it, sum(w alpha colour) / sum(w alpha), so that the colours of transparent pixels "
-           "do not show, and is\n"
-           "0 where all is transparent; alpha itself is the mean of a channel. An opaque picture gives the same bytes "
-           "as without alpha.\n"
-           "What lies beyond the edges with border=constant has cval in every channel, alpha too.\n"
-           "Where alpha stays, that is with numbers, arrays of one channel and data of one number; operators of two "
-           "arrays of several channels\n"
-           "compute with it as with any channel, and so do operators on their result, so that (a + b) / 2 is the mean "
-           "of both.\n");
+    printf(
+        ".SH ALPHA\n"
+        "The last of 2 or 4 channels of a picture is alpha, the share of a pixel that is covered; arrays of space "
+        "data have none. A weighted\n"
+        "mean weighs colours by it, sum(w alpha colour) / sum(w alpha), so that the colours of transparent pixels "
+        "do not show, and is\n"
+        "0 where all is transparent; alpha itself is the mean of a channel. An opaque picture gives the same bytes "
+        "as without alpha.\n"
+        "What lies beyond the edges with border=constant has cval in every channel, alpha too; colours by their names "
+        "and lists without\nalpha's number are opaque.\n"
+        "Where alpha stays, that is with numbers, arrays of one channel and data of one number; operators of two "
+        "arrays of several channels\n"
+        "compute with it as with any channel, and so do operators on their result, so that (a + b) / 2 is the mean "
+        "of both.\n");
     for (int k = 0; k < N_ROWS; k++) {
         const char *text = rows[k].info.alpha;
         bool is_first = text != NULL;

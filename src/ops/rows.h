@@ -79,7 +79,12 @@
 #define BORDER                                                                                    \
     CHOICE("border", "replicate", "replicate|reflect|reflect101|wrap|constant|checked|unchecked", \
            "what is read beyond the edges; checked: an error, unchecked: nothing is, as you promise")
-#define CVAL NUM_X("cval", "0", -INFINITY, INFINITY, "levels", "the value beyond the edges with border=constant")
+#define BEYOND_EDGES "the value beyond the edges with border=constant"
+/* One number for all channels, a list or a colour: ops/beyond.c. */
+#define CVAL_OF(help) PARAM("cval", "number", "0", "vector", -INFINITY, INFINITY, "levels", help, 0, 0)
+#define CVAL CVAL_OF(BEYOND_EDGES)
+/* Where axes are no picture's: one number. */
+#define CVAL_ONE NUM_X("cval", "0", -INFINITY, INFINITY, "levels", BEYOND_EDGES)
 /* Structuring elements: ops/element.c. */
 #define MATRIX_X(name, rule, help) PARAM(name, "matrix", "auto", rule, -INFINITY, INFINITY, "", help, 0, 0)
 #define ELEMENT_SHAPE(CHOICE)                                                                                    \

@@ -205,9 +205,14 @@ static passes whole_passes_of(ip_lower *l, const whole_weights *whole, int taps,
         (ip_weights){ .rows = 1, .cols = taps, .w = whole->horizontal, .symmetric = true, .are_arguments = true };
     p.horizontal.rounding = is_last ? to_levels(fraction, whole->horizontal_bits) : to_kept(whole->horizontal_bits);
     if (cval) { /* what a constant becomes, exactly */
-        double level = fmin(fmax(rint(ip_param_number(l->node, "cval")), 0), 255);
-        p.horizontal.sum.cval = ip_x_param(l->ir, IMGPAR_I16, ldexp(level, fraction) - (double)middle_level(fraction),
-                                           -(double)middle_level(MOST_FRACTION), (double)middle_level(MOST_FRACTION));
+        const double *levels;
+        const int n = ip_beyond_levels(l->node, &levels);
+        const double middle = (double)middle_level(fraction), most = (double)middle_level(MOST_FRACTION);
+        for (int c = 0; c < n; c++) {
+            const double level = ldexp(fmin(fmax(rint(levels[c]), 0), 255), fraction) - middle;
+            ip_expr *beyond = ip_x_param(l->ir, IMGPAR_I16, level, -most, most);
+            p.horizontal.sum.cval = c == 0 ? beyond : ip_lower_of_channel(l, c, beyond, p.horizontal.sum.cval);
+        }
     }
     return p;
 }

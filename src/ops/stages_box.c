@@ -63,8 +63,9 @@ static ip_expr *column_of_cval(ip_lower *l, ip_expr *cval, int size, imgpar_dtyp
         return ip_x_binary(l->ir, IP_X_MUL, ip_x_cast(l->ir, dtype, cval), ip_x_int(l->ir, dtype, size));
     }
     ip_outside outside = ip_lower_outside(l);
-    outside =
-        (ip_outside){ .colour = added_up(outside.colour, size, dtype), .alpha = added_up(outside.alpha, size, dtype) };
+    for (int c = 0; c < IP_BEYOND_CHANNELS; c++)
+        outside.of[c] = added_up(outside.of[c], size, dtype);
+    outside.alpha = added_up(outside.alpha, size, dtype);
     return ip_lower_outside_value(l, dtype, outside);
 }
 

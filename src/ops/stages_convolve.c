@@ -135,7 +135,8 @@ static bool factor_nearly(const ip_weights *m, double *column, double *row, doub
 static double negligible(const ip_lower *l, const ip_weights *m, double scale)
 {
     const ip_stage *in = l->in[0];
-    const double beyond = fabs(ip_param_number(l->node, "cval"));
+    const ip_range levels = ip_beyond_range(l->node);
+    const double beyond = fmax(fabs(levels.lo), fabs(levels.hi));
     double sum = 0;
     for (int k = 0; k < m->rows * m->cols; k++)
         sum += fabs(m->w[k]);
@@ -165,10 +166,10 @@ static bool fits_integers(ip_lower *l, const convolution *c, imgpar_dtype dtypes
     if (fabs(c->scale) > 0x1p30 || fabs(shift) > 0x1p50) return false;
     double lo = in->lo, hi = in->hi;
     if (ip_param_number(l->node, "border") == IMGPAR_BORDER_CONSTANT) {
-        double cval = fmin(fmax(rint(ip_param_number(l->node, "cval")), ip_dtype(in->dtype)->minimum),
-                           ip_dtype(in->dtype)->maximum);
-        lo = fmin(lo, cval);
-        hi = fmax(hi, cval);
+        const ip_range beyond = ip_beyond_range(l->node);
+        const ip_dtype_facts *facts = ip_dtype(in->dtype);
+        lo = fmin(lo, fmin(fmax(rint(beyond.lo), facts->minimum), facts->maximum));
+        hi = fmax(hi, fmin(fmax(rint(beyond.hi), facts->minimum), facts->maximum));
     }
     for (int k = 0; k < c->kernel.n; k++) {
         dtypes[k] = ip_weighted_dtype(&c->kernel.pass[k], lo, hi, &least, &most);

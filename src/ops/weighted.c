@@ -244,7 +244,8 @@ ip_expr *ip_weighted_cval(const ip_weighted *p)
     double sum = 0;
     if (ip_dtype_is_float(p->dtype)) {
         ip_outside outside = ip_lower_outside(p->l);
-        outside.colour = chain(p, stored_as(p->stage->dtype, outside.colour));
+        for (int c = 0; c < IP_BEYOND_CHANNELS; c++)
+            outside.of[c] = chain(p, stored_as(p->stage->dtype, outside.of[c]));
         outside.alpha = chain(p, stored_as(p->stage->dtype, outside.alpha));
         return ip_lower_outside_value(p->l, p->dtype, outside);
     }
