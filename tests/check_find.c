@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "asserts.h"
 #include "held.h"
+#include "tier.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -205,12 +206,14 @@ static int64_t different_of_sorted(const nd *a, real *values, real *counts)
 
 enum { TABLES = 270001, LATE = 240000 }; /* enough that tables are tried; elements that are one value */
 
-/* Few values, more than the least that are sorted, more than there is room for, and so many only behind the rest. */
+/* Few values, more than the least that are sorted, more than there is room for, and so many only behind the rest; each
+ * case in every other dtype, in the full tier in all. */
 START_TEST(few_of_many_values_are_found_by_tables)
 {
     static const int cases[] = { 100, 9000, 100000, 0 };
     const imgpar_dtype dtype = (imgpar_dtype)_i;
     for (size_t s = 0; s < sizeof cases / sizeof *cases; s++) {
+        if (!test_tier_is_full() && (s + (size_t)_i) % 2) continue;
         nd a = few_values(dtype, "270001", cases[s] ? cases[s] : TABLES);
         for (int64_t k = 0; k < LATE && !cases[s]; k++)
             a.p.v[k] = 1;

@@ -378,15 +378,18 @@ static const char *const hiding[HIDING_MASKS] = {
 static void become_harmonic(picture *p, int which)
 {
     real moves = 1;
+    int64_t hidden[FH * FW * 3], n_hidden = 0;
     for (int64_t k = 0; k < picture_count(p); k++)
-        if (is_hidden(which, k / p->c / FW, k / p->c % FW)) p->v[k] = 0;
+        if (is_hidden(which, k / p->c / FW, k / p->c % FW)) {
+            p->v[k] = 0;
+            hidden[n_hidden++] = k;
+        }
     while (moves > 1e-11L) {
         moves = 0;
-        for (int64_t k = 0; k < picture_count(p); k++) {
-            const int64_t x = k / p->c % FW, y = k / p->c / FW, c = p->c, row = FW * c;
+        for (int64_t h = 0; h < n_hidden; h++) {
+            const int64_t k = hidden[h], x = k / p->c % FW, y = k / p->c / FW, c = p->c, row = FW * c;
             real sum = 0;
             int n = 0;
-            if (!is_hidden(which, y, x)) continue;
             if (y > 0) sum += p->v[k - row], n++;
             if (y < FH - 1) sum += p->v[k + row], n++;
             if (x > 0) sum += p->v[k - c], n++;

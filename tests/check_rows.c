@@ -4,6 +4,7 @@
  * and of damaged files, from memory and from files longer than their first bytes.
  */
 #include "io_help.h"
+#include "tier.h"
 
 #include <unistd.h>
 
@@ -160,7 +161,7 @@ START_TEST(rows_are_those_of_the_whole_sound_or_damaged)
 }
 END_TEST
 
-/* The last row may be whole and what ends the stream behind it wrong. */
+/* The last row may be whole and what ends the stream behind it wrong. Of a byte one bit is, in the full tier three. */
 START_TEST(rows_are_those_of_the_whole_whose_end_is_damaged)
 {
     enum { N_END = 64 };
@@ -168,6 +169,7 @@ START_TEST(rows_are_those_of_the_whole_whose_end_is_damaged)
     char what[96];
     for (size_t at = b.n - N_END; at < b.n; at++)
         for (int bit = 0; bit < 8; bit += 3) {
+            if (!test_tier_is_full() && at % 3 != (size_t)bit / 3) continue;
             snprintf(what, sizeof what, "%s of %zu bytes, byte %zu, bit %d", encoded[_i].format, b.n, at, bit);
             b.bytes[at] ^= (unsigned char)(1 << bit);
             compare_all(&b, what);
