@@ -269,6 +269,10 @@ static const struct {
       "convolve: matrix=[1 2 1] / x: a constant is expected: a number, \"text\", true, false, a vector or arithmetic "
       "of "
       "these" },
+    { "convolve", "matrix=[1 / 4, (1 + 1) / 4; pi, 4]", "convolve: matrix is 2x2; both sides must be odd" },
+    { "convolve", "matrix=[1 / 4 2]",
+      "convolve: matrix=[1 / 4 2]: elements separated by spaces are signed numbers, as in [1 -2]; expressions need "
+      "commas, as in [1 - 2, 3]" },
     { "blur", "sigma=1 - 2, border=wrap", "blur: sigma=-1 is below 0" },
     { "convolve", "matrix=[1 nan 1]", "convolve: matrix has an element that is not finite" },
     { "convolve", "matrix=[1], scale=0", "convolve: scale must not be 0" },
