@@ -501,6 +501,8 @@ static const struct {
     { "take($1, $1, border=constant, cval=\"red\")", "[4, 6] u8",
       "take: cval is one number for all channels: of colours only grays" },
     { "take($1, $1, border=constant, cval=[1 2 3])", "[4, 6] u8", "take: cval must be a number, not a list" },
+    { "bilateral($1, border=constant, cval=\"red\")", "[4, 6, 3] u8",
+      "bilateral: cval is one number for all channels: of colours only grays" },
     { "pad($1, [1 1], cval=\"gray\")", "[4, 6] u8", "[6, 8] u8" },
     { "frame($1, 1, \"orange\")", "[4, 6] u8",
       "frame: color is a colour, and a is gray, which takes grays; duotone(a, \"black\", \"white\") is the same in "
