@@ -93,14 +93,14 @@ static bool add_matrix(sqlite3_str *s, const char *text)
     return depth == 0;
 }
 
-/* Whether lists of numbers in brackets stand in it with signs between or before them: "[1 2 1] / 4". */
+/* Whether lists of numbers in brackets stand in it with signs between or before them, or in them: "[1 2 1] / 4". */
 static bool is_arithmetic(const char *text)
 {
     int depth = 0;
     if (!strchr(text, '[')) return false;
     for (; *text; text++) {
         depth += (*text == '[') - (*text == ']');
-        if (strchr("*/%(", *text) || (depth == 0 && strchr("+-", *text))) return true;
+        if (strchr("*/%(p", *text) || (depth == 0 && strchr("+-", *text))) return true;
     }
     return false;
 }

@@ -241,6 +241,24 @@ START_TEST(gradients_are_those_of_the_channels)
 }
 END_TEST
 
+/* register() moves its second picture, whose white may be another where none is told. */
+START_TEST(a_colour_has_the_levels_of_what_moves)
+{
+    const char *const moved = "a = set_white($1, 0)\nregister(a, circshift(cast(a, u16), [3 2]), cval=%s)";
+    const device ref = interpreter();
+    picture a = written_levels(IMGPAR_U8, H, W, 3, 5);
+    char text[120], as[120];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(text, sizeof text, moved, "\"#ff8000\"");
+    snprintf(as, sizeof as, moved, "[65535 32896 0]");
+#pragma GCC diagnostic pop
+    expect_same(&ref, text, as, &a, 0);
+    imgpar_context_release(ref.ctx);
+    picture_free(&a);
+}
+END_TEST
+
 START_TEST(options_of_c_take_colours)
 {
     static const unsigned char pixel[] = { 1, 2, 3 }, want[] = { 210, 180, 140, 1, 2, 3, 210, 180, 140 };
@@ -267,6 +285,7 @@ int main(void)
     tcase_add_loop_test(tests, each_channel_has_its_own, 0, N(forms) * WRITTEN_DTYPES * 2);
     tcase_add_loop_test(tests, a_colour_is_a_frame, 0, N(weighing) * WRITTEN_DTYPES * 2);
     tcase_add_loop_test(tests, gradients_are_those_of_the_channels, 0, 2);
+    tcase_add_test(tests, a_colour_has_the_levels_of_what_moves);
     tcase_add_test(tests, options_of_c_take_colours);
     return written_run("beyond", tests);
 }

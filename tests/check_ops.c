@@ -269,6 +269,10 @@ static const struct {
       "convolve: matrix=[1 2 1] / x: a constant is expected: a number, \"text\", true, false, a vector or arithmetic "
       "of "
       "these" },
+    { "convolve", "matrix=[1 / 4, (1 + 1) / 4; pi, 4]", "convolve: matrix is 2x2; both sides must be odd" },
+    { "convolve", "matrix=[1 / 4 2]",
+      "convolve: matrix=[1 / 4 2]: elements separated by spaces are signed numbers, as in [1 -2]; expressions need "
+      "commas, as in [1 - 2, 3]" },
     { "blur", "sigma=1 - 2, border=wrap", "blur: sigma=-1 is below 0" },
     { "convolve", "matrix=[1 nan 1]", "convolve: matrix has an element that is not finite" },
     { "convolve", "matrix=[1], scale=0", "convolve: scale must not be 0" },
@@ -497,6 +501,8 @@ static const struct {
     { "take($1, $1, border=constant, cval=\"red\")", "[4, 6] u8",
       "take: cval is one number for all channels: of colours only grays" },
     { "take($1, $1, border=constant, cval=[1 2 3])", "[4, 6] u8", "take: cval must be a number, not a list" },
+    { "bilateral($1, border=constant, cval=\"red\")", "[4, 6, 3] u8",
+      "bilateral: cval is one number for all channels: of colours only grays" },
     { "pad($1, [1 1], cval=\"gray\")", "[4, 6] u8", "[6, 8] u8" },
     { "frame($1, 1, \"orange\")", "[4, 6] u8",
       "frame: color is a colour, and a is gray, which takes grays; duotone(a, \"black\", \"white\") is the same in "

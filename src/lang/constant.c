@@ -9,7 +9,7 @@
 
 bool ip_is_constant(const ip_node *node)
 {
-    if (node->kind == IP_N_NAME) return ip_is_constant_name(node->name->name);
+    if (node->kind == IP_N_NAME) return !node->name->assigned_at && ip_is_constant_name(node->name->name);
     if (node->kind != IP_N_MATRIX && node->kind != IP_N_OPERATOR)
         return node->kind == IP_N_NUMBER || node->kind == IP_N_BOOL || node->kind == IP_N_TEXT;
     for (int i = 0; i < node->n_items; i++)

@@ -7,6 +7,7 @@
 #include "base/dtype.h"
 #include "ops/check.h"
 #include "ops/coverage.h"
+#include "ops/families.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,10 +20,17 @@ typedef struct channels {
     bool has_alpha;
 } channels;
 
+/* The number of the picture that is read beyond its edges: of two that are images, as register() has them, the second
+ * is moved. */
+static int picture_of(const imgpar_array *node)
+{
+    return node->op->expand != NULL && node->op->variant == IP_NEEDS_TWO_IMAGES;
+}
+
 static channels channels_of(const imgpar_array *node)
 {
     int64_t dims[4];
-    channels c = { .type = &node->inputs[0]->type };
+    channels c = { .type = &node->inputs[picture_of(node)]->type };
     ip_type_dims(c.type, dims);
     c.has_alpha = ip_type_has_alpha(c.type);
     c.n = dims[3];
@@ -72,14 +80,14 @@ static imgpar_status set_list(imgpar_array *node, int k, const double *given, in
     if (ip_type_is_complex(c.type))
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: cval of complex numbers is one number", ip_op_label(node->op));
     for (int i = 0; i < c.n; i++)
-        levels[i] = i < n ? given[i] : ip_alpha_full(node->inputs[0]);
+        levels[i] = i < n ? given[i] : ip_alpha_full(node->inputs[picture_of(node)]);
     return set_levels(&node->params[k], levels, (int)c.n, err);
 }
 
 static imgpar_status set_colour(imgpar_array *node, int k, const char *text, const unsigned char rgba[4], ip_error *err)
 {
     const channels c = channels_of(node);
-    const char *label = ip_op_label(node->op), *name = node->op->info.input_names[0];
+    const char *label = ip_op_label(node->op), *name = node->op->info.input_names[picture_of(node)];
     const bool is_gray = rgba[0] == rgba[1] && rgba[1] == rgba[2];
     const double full = ip_type_full(c.type);
     double levels[4];
@@ -121,7 +129,7 @@ imgpar_status ip_beyond_check(const imgpar_array *node, ip_error *err)
     const ip_param *p = beyond_of(node);
     int64_t dims[4], own[4];
     if (!p || !p->numbers || node->op->expand) return IMGPAR_OK;
-    ip_type_dims(&node->inputs[0]->type, dims);
+    ip_type_dims(&node->inputs[picture_of(node)]->type, dims);
     ip_type_dims(&node->type, own);
     if (dims[3] == own[3]) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: cval is a colour, and channels are added; it must be one number",

@@ -120,12 +120,20 @@ static size_t value_length(const char *at)
     return n;
 }
 
-/* Is it an expression? A number, a list or a word of their own are read here, without the language. */
+/* Whether elements of the list are computed: "[1 / 3, pi]". */
+static bool has_expressions(const char *list, const char *end)
+{
+    const char *sign = strpbrk(list, "*/%("), *name = strstr(list, "pi");
+    return (sign && sign < end) || (name && name < end);
+}
+
+/* Is it an expression? A number, a list of such or a word of their own are read here, without the language. */
 static bool is_expression(const char *value, size_t n)
 {
     const char *first = value + (*value == '-' || *value == '+'), *list_end = memchr(value, ']', n);
     char *end = NULL;
     if (*value == '[' && !list_end) return false;
+    if (*value == '[' && has_expressions(value, list_end)) return true;
     if ((*first == '[' && first > value) || *first == '(') return true;
     if (strncmp(first, "pi", 2) == 0 && !isalnum((unsigned char)first[2])) return true;
     if (*value == '[')

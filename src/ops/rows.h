@@ -83,7 +83,7 @@
 /* One number for all channels, a list or a colour: ops/beyond.c. */
 #define CVAL_OF(help) PARAM("cval", "number", "0", "vector", -INFINITY, INFINITY, "levels", help, 0, 0)
 #define CVAL CVAL_OF(BEYOND_EDGES)
-/* Where axes are no picture's: one number. */
+/* Where axes are no picture's, and what around() reads: one number. */
 #define CVAL_ONE NUM_X("cval", "0", -INFINITY, INFINITY, "levels", BEYOND_EDGES)
 /* Structuring elements: ops/element.c. */
 #define MATRIX_X(name, rule, help) PARAM(name, "matrix", "auto", rule, -INFINITY, INFINITY, "", help, 0, 0)

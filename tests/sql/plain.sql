@@ -77,6 +77,8 @@ SELECT count(DISTINCT hex(p)) FROM (
   SELECT raw(convolve(img, '[0.25 0.5 0.25]')) AS p FROM t WHERE id = 1 UNION ALL
   SELECT raw(convolve(img, '[1 2 1] / 4')) FROM t WHERE id = 1 UNION ALL
   SELECT raw(convolve(img, '([[1, 2, 1]] / (2 + 2))')) FROM t WHERE id = 1 UNION ALL
+  SELECT raw(convolve(img, '[1 / 4, 2 / 4, 1 / 4]')) FROM t WHERE id = 1 UNION ALL
+  SELECT raw(convolve(img, '[pi, 6.283185307179586, pi]', 'scale=4 * pi')) FROM t WHERE id = 1 UNION ALL
   SELECT raw(convolve(img, 'matrix=[1 2 1] / 2, scale=4 / 2')) FROM t WHERE id = 1 UNION ALL
   SELECT raw(convolve(lazy(img), '-[-1 -2 -1] / 4')) FROM t WHERE id = 1);
 CREATE VIRTUAL TABLE temp.arithmetic USING imgpar(SELECT convolve(img, '[1 2 1] / 4') AS img FROM t WHERE id = 1);
