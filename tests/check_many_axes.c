@@ -204,8 +204,8 @@ static real transformed(const nd *in, const int64_t *i, real sign)
 static real at_spectrum(const nd *in, const int64_t *i) { return transformed(in, i, -1); }
 static real at_inverse_spectrum(const nd *in, const int64_t *i) { return transformed(in, i, 1); }
 static real at_nothing(const nd *in, const int64_t *i) { return (void)in, (void)i, (real)0; }
-static real at_lower(const nd *in, const int64_t *i) { return i[3] - i[2] <= 1 ? nd_here(in, i) : 0; }
-static real at_upper(const nd *in, const int64_t *i) { return i[3] >= i[2] ? nd_here(in, i) : 0; }
+static real at_lower(const nd *in, const int64_t *i) { return i[4] - i[3] <= 1 ? nd_here(in, i) : 0; }
+static real at_upper(const nd *in, const int64_t *i) { return i[4] >= i[3] ? nd_here(in, i) : 0; }
 static real at_trace(const nd *in, const int64_t *i)
 {
     real sum = 0;

@@ -463,7 +463,7 @@ START_TEST(what_fits_no_shape_is_refused)
         { "slice($1, [0 0.5])", "slice: from has 0.5, which is not a whole number" },
         { "slice($1, 1, axis=2)", "slice: there is no axis 2; a has 2 axes: [6, 8]" },
         { "permute($1, [0 0])", "permute: axis 0 is named twice" },
-        { "permute($1, [1])", "permute: axes names 1 axes of 2" },
+        { "permute($1, [1])", "permute: axes names 1 axis of 2" },
         { "squeeze($1, 0)", "squeeze: axis 0 has 6 elements, not 1" },
         { "broadcast($1, [6 9])", "broadcast: an array of shape [6, 8] does not spread to [6, 9]" },
         { "pad($1, [-1])", "pad: before has -1, which is below 0" },

@@ -494,6 +494,8 @@ START_TEST(moments_of_equal_elements_are_no_numbers)
         "trace(numbers([1 2; 3 4]), 1) == 2",
         "trace(zeros([0 0 3])) == 0",
         "sum(tril(zeros([0 3]))) == 0",
+        "all(tril(ones([2 2 3])) == reshape(numbers([1 0 0 1 1 0 1 0 0 1 1 0]), [2 2 3]))",
+        "all(triu(ones([1 2 2 3]), 1) == reshape(numbers([0 1 1 0 0 1 0 1 1 0 0 1]), [1 2 2 3]))",
     };
     picture a = picture_new(IMGPAR_U8, 1, 1, 1);
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)

@@ -276,7 +276,7 @@ static const struct {
     const char *text, *why;
 } refused[] = {
     { "exposure_fusion($1)", "exposure_fusion: a is [3, 3] f32; it must be a stack of images" },
-    { "hdr_merge(zeros([2 3 3 1]), [1])", "hdr_merge: times has 1 numbers for 2 images" },
+    { "hdr_merge(zeros([2 3 3 1]), [1])", "hdr_merge: times has 1 number for 2 images" },
     { "hdr_merge(zeros([2 3 3 1]), [1 0])", "hdr_merge: times has 0; each must be above 0" },
     { "blend_pyramid($1, $1, zeros([3 3 2]))", "they must be images of one size, and the mask of one channel" },
     { "blend_pyramid($1, $1, $1, levels=9)", "levels=9 is above 8" },

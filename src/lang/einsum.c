@@ -11,6 +11,7 @@
  */
 #include "lang/eval.h"
 #include "base/dtype.h"
+#include "base/plural.h"
 
 #include <string.h>
 
@@ -306,8 +307,9 @@ static bool find_extents(summation *s)
         const char *letters = s->in[k].letters;
         char text[96];
         if ((int)strlen(letters) != type->rank)
-            return ip_eval_fail(s->ev, s->slots[1 + k]->offset, "einsum: \"%.80s\" names %d axes for an array of %s",
-                                s->text, (int)strlen(letters), ip_shape_text(type, text));
+            return ip_eval_fail(s->ev, s->slots[1 + k]->offset, "einsum: \"%.80s\" names %d %s for an array of %s",
+                                s->text, (int)strlen(letters), ip_word_for((int64_t)strlen(letters), "axis", "axes"),
+                                ip_shape_text(type, text));
         for (int axis = 0; axis < type->rank; axis++) {
             int64_t *extent = &s->extents[(int)letters[axis]];
             if (*extent >= 0 && *extent != type->shape[axis])

@@ -5,6 +5,7 @@
  * from the first to the last, then that axis again until one is left; behind the end stands init. Else the result is
  * the last element of a scan, which takes the elements one after the other.
  */
+#include "base/plural.h"
 #include "ir/expr.h"
 #include "lang/states.h"
 
@@ -144,7 +145,7 @@ static bool axes_of(ip_eval *ev, const ip_node *node, int rank, unsigned *axes)
     if (ok) return true;
     return ev->checking ? ip_eval_fail(ev, node->offset, "reduce: axis is a number or a vector")
                         : ip_eval_fail(ev, node->offset, "reduce: there is no axis %g; a has %d %s", bad, rank,
-                                       rank == 1 ? "axis" : "axes");
+                                       ip_word_for(rank, "axis", "axes"));
 }
 
 /* The axes in another order, and another shape. */

@@ -9,6 +9,7 @@
  * iterate.c). Axes whose bounds are numbers are sliced as always.
  */
 #include "base/alloc.h"
+#include "base/plural.h"
 #include "lang/eval.h"
 
 #include <math.h>
@@ -149,7 +150,8 @@ static bool take_along(ip_eval *ev, const ip_node *call, int axis, const bound b
     if (step < 1 || n < 1)
         return ip_eval_fail(ev, call->offset, "slice: at a loop's value step and to - from must be 1 or more");
     if (axis < 0 || axis >= type->rank)
-        return ip_eval_fail(ev, call->offset, "slice: axis=%d: the shape has %d axes", axis, type->rank);
+        return ip_eval_fail(ev, call->offset, "slice: axis=%d: the shape has %d %s", axis, type->rank,
+                            ip_word_for(type->rank, "axis", "axes"));
     if (!check_bounds(ev, call, &bounds[0], (n - 1) * step, type->shape[axis], &shift)) return false;
     ip_val steps, indices = { .kind = IP_V_NONE }, start = { .kind = IP_V_ARRAY, .u.array = bounds[0].base };
     ip_arg list[] = { ip_arg_number(shift),

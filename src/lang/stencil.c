@@ -9,6 +9,7 @@
  * chooses by comparing coordinates with what all of them left over.
  */
 #include "base/integers.h"
+#include "base/plural.h"
 #include "lang/eval.h"
 
 #include <string.h>
@@ -151,9 +152,10 @@ static bool build_read(ip_eval *ev, const ip_node *node, const ip_val *base, con
 {
     ip_stencil_form *form = ev->stencil;
     const bool chooses = form && form->has_outside; /* by the axes of what is read, a record's or a component's */
-    if (at->n > IMGPAR_MAX_RANK || (!ev->checking && at->n > base->u.array->type.rank))
-        return ip_eval_fail(ev, node->offset, "%d offsets, but the array has %d axes", at->n,
-                            ev->checking ? IMGPAR_MAX_RANK : base->u.array->type.rank);
+    const int has = ev->checking ? IMGPAR_MAX_RANK : base->u.array->type.rank;
+    if (at->n > has)
+        return ip_eval_fail(ev, node->offset, "%d offsets, but the array has %d %s", at->n, has,
+                            ip_word_for(has, "axis", "axes"));
     if (form) form->reads = true;
     if (!form && ev->outside_is_chosen) /* it would be left out of the choice, unseen */
         return ip_eval_fail(ev, node->offset,
@@ -370,7 +372,8 @@ static bool window_radii(ip_eval *ev, const ip_node *node, int rank, int64_t rad
     }
     ip_val_free(&v);
     if (ok && !ev->checking && *n > rank)
-        return ip_eval_fail(ev, node->offset, "window: %d radii, but the array has %d axes", *n, rank);
+        return ip_eval_fail(ev, node->offset, "window: %d radii, but the array has %d %s", *n, rank,
+                            ip_word_for(rank, "axis", "axes"));
     return ok ||
            ip_eval_fail(ev, node->offset, "window: radius is a whole number from 0 to %d, or a vector of up to %d",
                         RADIUS_MAX, IP_OWN_DIMS);

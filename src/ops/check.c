@@ -419,7 +419,9 @@ static imgpar_status check_rule(const ip_op *op, const ip_arg *args, const ip_bo
         bool is_list = at >= 0 && args[at].kind == IP_ARG_MATRIX && args[at].numbers;
         int n = is_list ? args[at].rows * args[at].cols : 0;
         if (!is_list || !param_value(op, param_b, args, bound, &b) || n == b) return IMGPAR_OK;
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %d numbers for %g %s", label, first, n, b, second);
+        const int letters = (int)strlen(second) - (b == 1); /* one channel, two channels */
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has %d numbers for %g %.*s", label, first, n, b, letters,
+                       second);
     }
     if (strcmp(sign, "!=") == 0)
         return count_number(op, param_a, args, bound, ip_parse_number(second, NULL)) == 0

@@ -3,6 +3,7 @@
 #include "ops/derived.h"
 
 #include "base/dtype.h"
+#include "base/plural.h"
 #include "ops/distinct.h"
 #include "ops/infer.h"
 #include "ops/key_table.h"
@@ -157,8 +158,8 @@ imgpar_status ip_infer_lexsort(imgpar_array *node, ip_error *err)
     if (n > MOST_KEYS)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "lexsort: %d keys are too many; at most %d are possible", n, MOST_KEYS);
     if (given > 1 && given != n)
-        return ip_fail(err, IMGPAR_E_ARGUMENT, "lexsort: descending has %d numbers for %d keys; one for each is needed",
-                       given, n);
+        return ip_fail(err, IMGPAR_E_ARGUMENT, "lexsort: descending has %d numbers for %d %s; one for each is needed",
+                       given, n, ip_word_for(n, "key", "keys"));
     for (int k = 0; k < given; k++)
         if (descending->numbers[k] != 0 && descending->numbers[k] != 1)
             return ip_fail(err, IMGPAR_E_ARGUMENT, "lexsort: descending must be of 0 and 1, not %g",

@@ -6,6 +6,7 @@
 #include "ops/view.h"
 
 #include "base/dtype.h"
+#include "base/plural.h"
 
 #include <math.h>
 #include <string.h>
@@ -101,8 +102,9 @@ imgpar_status ip_infer_neighbours(imgpar_array *node, ip_error *err)
 {
     const ip_param *offsets = ip_param_get(node, "offsets");
     if (offsets->cols > node->inputs[0]->type.rank)
-        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %d offsets for an array of %d axes", name_of(node), offsets->cols,
-                       node->inputs[0]->type.rank);
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %d %s for an array of %d %s", name_of(node), offsets->cols,
+                       ip_word_for(offsets->cols, "offset", "offsets"), node->inputs[0]->type.rank,
+                       ip_word_for(node->inputs[0]->type.rank, "axis", "axes"));
     if (offsets->rows > 256)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: %d neighbours; there can be 256", name_of(node), offsets->rows);
     for (int k = 0; k < offsets->rows * offsets->cols; k++)

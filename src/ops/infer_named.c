@@ -6,6 +6,7 @@
 #include "ops/infer.h"
 
 #include "base/dtype.h"
+#include "base/plural.h"
 #include "ops/beyond.h"
 #include "ops/bins.h"
 #include "ops/check.h"
@@ -94,8 +95,8 @@ static imgpar_status check_levels(const imgpar_array *node, const char *name, ip
     ip_type_dims(&node->type, dims);
     if (!p->numbers || p->cols == dims[3] || p->cols == 1) return IMGPAR_OK;
     if (p->cols == dims[3] - 1 && node->type.space != IMGPAR_SPACE_DATA && dims[3] % 2 == 0) return IMGPAR_OK;
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %d numbers for %lld channels", node->op->info.name, name, p->cols,
-                   (long long)dims[3]);
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %d numbers for %lld %s", node->op->info.name, name, p->cols,
+                   (long long)dims[3], ip_word_for(dims[3], "channel", "channels"));
 }
 
 /* ---- element-wise ---------------------------------------------------------------------- */
@@ -448,7 +449,8 @@ imgpar_status ip_infer_shift(imgpar_array *node, ip_error *err)
         if (offsets->numbers[k] != floor(offsets->numbers[k]) || fabs(offsets->numbers[k]) > 1e6)
             return ip_fail(err, IMGPAR_E_ARGUMENT, "a neighbour's offset must be a whole number within 1000000");
     if (offsets->cols > node->type.rank)
-        return ip_fail(err, IMGPAR_E_SHAPE, "%d offsets for an array of %d axes", offsets->cols, node->type.rank);
+        return ip_fail(err, IMGPAR_E_SHAPE, "%d offsets for an array of %d %s", offsets->cols, node->type.rank,
+                       ip_word_for(node->type.rank, "axis", "axes"));
     for (int k = 0; k < offsets->cols && ip_type_is_complex(&node->type); k++)
         if (ip_type_axis_dim(&node->type, k) == 3 && offsets->numbers[k] != 0)
             return ip_fail(err, IMGPAR_E_UNSUPPORTED,

@@ -4,6 +4,7 @@
 #include "ops/slices.h"
 
 #include "base/dtype.h"
+#include "base/plural.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -47,7 +48,9 @@ imgpar_status ip_permutation_of(const imgpar_array *node, int axes[IP_MAX_AXES],
     imgpar_status st = ip_axes_of(node, "axes", rank, &seen, err);
     if (!st) st = ip_vector_whole(node, "axes", rank, given, &n, err);
     if (st) return st;
-    if (n != rank) return ip_fail(err, IMGPAR_E_SHAPE, "%s: axes names %d axes of %d", name_of(node), n, rank);
+    if (n != rank)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: axes names %d %s of %d", name_of(node), n,
+                       ip_word_for(n, "axis", "axes"), rank);
     for (int k = 0; k < rank; k++)
         ip_axis_of(node, (double)given[k], rank, &axes[k], err);
     return err->status;

@@ -4,6 +4,7 @@
  * table NEEDS at the end of this file. lang/written.c expands such rows.
  */
 #include "base/dtype.h"
+#include "base/plural.h"
 #include "graph/services.h"
 #include "ops/check.h"
 #include "ops/coverage.h"
@@ -358,8 +359,9 @@ static imgpar_status check_stack(const imgpar_array *node, ip_error *err)
         const ip_param *p = &node->params[k];
         if (strcmp(info->params[k]->name, "times") != 0) continue;
         if (p->cols != a->shape[0])
-            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: times has %d numbers for %lld images", info->name, p->cols,
-                           (long long)a->shape[0]);
+            return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: times has %d %s for %lld %s", info->name, p->cols,
+                           ip_word_for(p->cols, "number", "numbers"), (long long)a->shape[0],
+                           ip_word_for(a->shape[0], "image", "images"));
         for (int j = 0; j < p->cols; j++)
             if (!(p->numbers[j] > 0))
                 return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: times has %g; each must be above 0", info->name,

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/dtype.h"
+#include "base/plural.h"
 #include "ops/complex.h"
 #include "ops/infer.h"
 
@@ -13,13 +14,11 @@ enum { C = 3, FEW_CHANNELS = 4, MAX_SIZE = 200 };
 
 /* ---- shapes --------------------------------------------------------------------------- */
 
-static const char *axes_text(int rank) { return rank == 1 ? "axis" : "axes"; }
-
 imgpar_status ip_no_axis(const char *name, double number, const ip_type *a, ip_error *err)
 {
     char shape[96];
     return ip_fail(err, IMGPAR_E_SHAPE, "%s: there is no axis %g; a has %d %s: %s", name, number, a->rank,
-                   axes_text(a->rank), ip_shape_text(a, shape));
+                   ip_word_for(a->rank, "axis", "axes"), ip_shape_text(a, shape));
 }
 
 imgpar_status ip_axis_of(const imgpar_array *node, double number, int rank, int *axis, ip_error *err)
@@ -29,7 +28,7 @@ imgpar_status ip_axis_of(const imgpar_array *node, double number, int rank, int 
         const ip_type *a = node->op->info.n_inputs ? &node->inputs[0]->type : NULL;
         return a && a->rank == rank ? ip_no_axis(name, number, a, err)
                                     : ip_fail(err, IMGPAR_E_SHAPE, "%s: there is no axis %g; the result has %d %s",
-                                              name, number, rank, axes_text(rank));
+                                              name, number, rank, ip_word_for(rank, "axis", "axes"));
     }
     *axis = (int)number + (number < 0 ? rank : 0);
     return IMGPAR_OK;
@@ -45,8 +44,9 @@ imgpar_status ip_vector_whole(const imgpar_array *node, const char *param, int m
     const ip_param *p = ip_param_get(node, param);
     *n = p->numbers ? p->cols : 0;
     if (*n > max)
-        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %d elements; there are %d axes", node->op->info.name, param, *n,
-                       max);
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %d %s; there %s %d %s", node->op->info.name, param, *n,
+                       ip_word_for(*n, "element", "elements"), ip_word_for(max, "is", "are"), max,
+                       ip_word_for(max, "axis", "axes"));
     for (int k = 0; k < *n; k++)
         out[k] = (int64_t)fmin(fmax(p->numbers[k], -0x1p53), 0x1p53); /* far beyond any extent */
     return IMGPAR_OK;
