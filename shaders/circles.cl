@@ -9,8 +9,7 @@
  *     hc_blocks    others: a group adds the votes of a block of pixels
  *     hc_squares   others: a work-item looks for the peak of a square
  *     hc_radii     how many edges lie at each radius around a centre; a CPU: a work-item for each centre; others: for
- *                  each row around it, after
- *     hc_clear
+ *                  each row around it, after hc_clear
  *
  * An edge votes for the places at the radii P_RADIUS to P_RADIUS + P_RADII - 1 along its gradient, up to
  * HC_RADII_AT_ONCE of them a launch, and, on the other side, for those at the negative of each offset. What kernels

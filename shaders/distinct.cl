@@ -65,6 +65,7 @@ typedef struct hs_table {
     uint used, most; /* at this level */
 } hs_table;
 
+/* A level of 2^bits slots lies behind all smaller ones: the first has 2^first_bits, each next four times as many. */
 static inline void hs_level(hs_table *t, int bits, int first_bits)
 {
     const long offset = ((1L << bits) - (1L << first_bits)) / 3;

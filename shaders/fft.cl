@@ -13,12 +13,12 @@
  *
  * Line number L has the parts high = L / P_LOW and low = L % P_LOW. Its elements, complex numbers, are read at high
  * P_READ_HIGH + low + k P_READ_STEP and written at (high / P_MIDDLE) P_WRITE_HIGH + (high % P_MIDDLE) P_WRITE_MIDDLE +
- * low + k P_WRITE_STEP. The rest: P_ITEMS, work-items there is work for; P_BATCHES of lines a work-item; P_SWAPS, 1:
- * real and imaginary parts are exchanged before the passes, 2: after them, 3: both, so the inverse is computed;
- * P_FACTOR, the bits of what the result is multiplied by, of doubles the second half in P_FACTOR_HIGH; P_RADICES, three
- * bits each; P_ROOTS, where n's roots start; P_IS_TURNED, 1: multiply by the roots between passes, which start at
- * P_TURNS, where P_LOW_EACH is how many of low a column has; P_BEFORE, elements before the first in the source;
- * P_FIRST, batches before this launch. ft_roots has P_N1, P_N2 and P_IS_SPLIT.
+ * low + k P_WRITE_STEP. The rest: P_BATCHES of lines a work-item; P_SWAPS, 1: real and imaginary parts are exchanged
+ * before the passes, 2: after them, 3: both, so the inverse is computed; P_FACTOR, the bits of what the result is
+ * multiplied by, of doubles the second half in P_FACTOR_HIGH; P_RADICES, three bits each; P_ROOTS, where n's roots
+ * start; P_IS_TURNED, 1: multiply by the roots between passes, which start at P_TURNS, where P_LOW_EACH is how many of
+ * low a column has; P_BEFORE, elements before the first in the source; P_FIRST, batches before this launch. ft_roots
+ * has P_N1, P_N2 and P_IS_SPLIT.
  *
  * FT_DOUBLE: of complex numbers of two doubles. FT_MAX: of so many numbers at most, which a group's local memory holds
  * twice.

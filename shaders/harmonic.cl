@@ -49,8 +49,8 @@ typedef struct HM(grid) {
     __global HM_T *v, *f;   /* values, and four times each less those around it */
     __global uchar *m;      /* 1: looked for */
     __global int *span;     /* of each row: the first column that is looked for, and the one behind the last */
-    int h, w, pitch, sides; /* f_pitch 0: f is a row of zeros */
-    int f_pitch;
+    int h, w, pitch, sides;
+    int f_pitch; /* 0: f is a row of zeros */
 } HM(grid);
 
 /* The grids of a box, the largest first; returns how many. The second is as large as the first: its corrections have

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Helpers that every generated program starts with: border rules, and the
- * divisions that floor. All are small; most are inlined. On PoCL a program has only the sections of which it has a
- * name: they begin with a line of names (src/run/needed.h), and an #if ends in the section where it begins.
+ * Helpers that every generated program starts with: border rules, divisions that floor, means, folds of a work-group;
+ * for CPUs what moves rows (non-temporal stores, prefetches, transposes, strided and repeated pixels), sums of bytes
+ * and mixed channels; and the functions of checked mode. Most are small and inlined; those that are not are IP_APART.
+ * On PoCL a program has only the sections of which it has a name: they begin with a line of names (src/run/needed.h),
+ * and an #if ends in the section where it begins.
  */
 #pragma OPENCL FP_CONTRACT OFF
 #ifdef IP_F64

@@ -8,8 +8,8 @@
  *     kt_add    adds keys; on a CPU one work-item does, since its memory is what it waits for
  *     kt_find   tells for each element where its key stands, -1: nowhere
  *
- * Of what its kernels take: P_N, slots, keys, or elements that are looked up; P_ITEMS, work-items there is work for;
- * P_EACH, elements of a work-item; P_FIRST, the first element; P_BITS of the table.
+ * Of what its kernels take: P_N, slots, keys, or elements that are looked up; P_EACH, elements of a work-item; P_FIRST,
+ * the first element; P_BITS of the table.
  */
 static inline long kt_first(__global const int *P)
 {

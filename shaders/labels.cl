@@ -74,9 +74,9 @@ static int lb_runs(__global const uchar *restrict m, int width, __global LB_END 
 #define LB_RESULTS int16
 #endif
 
-/* Joins the runs [c, c_end) of a row with those of the row above, [p, p_end). tally: with LB_MARKED the marks of runs;
- * else how many roots each strip has, one less where a root is one no longer. Of runs that have no parent yet (is_new)
- * none is counted; returns how many more roots there are. */
+/* Joins the runs of a row, own.x to below own.y, with those of the row above, above.x to below above.y. tally: with
+ * LB_MARKED the marks of runs; else how many roots each strip has, one less where a root is one no longer. Of runs that
+ * have no parent yet (is_new) none is counted; returns how many more roots there are. */
 static int lb_meet(__global const LB_END *restrict ends, __global int *restrict parent, int2 above, int2 own,
                    int corner, bool is_new, __global LB_TALLY *restrict tally, int runs_a_strip)
 {

@@ -357,8 +357,8 @@ static inline void LA_NAME(cholesky)(LA_GLOBAL const LA_T *a, LA_GLOBAL LA_T *ou
 
 /* ---- Householder ----------------------------------------------------------------------------------------------- */
 
-/* q columns from the first one of X (rows of w, row j and those below) times 1 - tau v v', v being 1 and then what is
- * below row j in column j of A (rows of u); sums has room for all columns. */
+/* Columns first to below end of X (rows of w; of them row j to below m) become (1 - tau v v') times themselves, v being
+ * 1 and then what is below row j in column j of A (rows of u); sums has room for all columns. */
 static inline void LA_NAME(mirror)(LA_AS la_v *X, const int w, const int first, const int end, LA_AS const la_v *A,
                                    const int u, const int j, const int m, const la_v tau, LA_AS la_v *sums)
 {

@@ -12,8 +12,9 @@
  * P_COLUMNS of a work-item, P_ROW_BLOCKS.
  *
  * Where MM_VIEW is defined, mm_blocked reads a through a view (ops/matmul.h, ip_mm_view): row r of it, the place
- * z, y, x of r in planes of P[15] rows of P[16], lies MM_V_STRIDE of it along a, and consists of P[14] pieces, of which
- * each may be moved along z, y and x and is 0 where it so leaves a.
+ * z, y, x of r in planes of MM_V_HEIGHT rows of MM_V_WIDTH, lies MM_V_STRIDE of it along a, and consists of MM_V_PIECES
+ * pieces, of which each may be moved along z, y and x and is 0 where it so leaves a. These numbers stand behind the
+ * named ones of P (ops/stages_matmul.c asserts where).
  */
 #define MM_JOIN_(a, b) a##b
 #define MM_JOIN(a, b) MM_JOIN_(a, b)

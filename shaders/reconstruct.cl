@@ -16,8 +16,8 @@
  * one behind it.
  *
  * Of what its kernels take: P_HEIGHT, rows of all planes; P_PLANE, rows of one; P_WIDTH, elements a row; P_ROWS a
- * strip, P_STRIPS; P_ITEMS, work-items there is work for; P_CORNERS, 1: elements that meet at a corner are neighbours;
- * P_GROUP, strips of a group in rc_join.
+ * strip; P_ITEMS, work-items there is work for; P_CORNERS, 1: elements that meet at a corner are neighbours; P_GROUP,
+ * strips of a group in rc_join.
  */
 static inline int rc_item(__global const int *P)
 {

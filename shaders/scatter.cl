@@ -3,7 +3,7 @@
  * Sums, or extremes, at given places. What stands before this text: SC_T, their type; SC_JOIN(a, b), what becomes of
  * two; SC_NOTHING, which changes nothing that it is joined with.
  *
- *     sc_add    a work-item sums a block of values into its part of the block's table: elements [j0, j1) of the result
+ *     sc_add    a work-item sums a block of values into its part of the block's table: rows [r0, r1) of the result
  *     sc_sum    the blocks' sums in their order, onto the base; a work-item computes a run of elements
  *
  * SC_COUNTS, 1: what is added is one integer for all, so tables, of uint, count how often, which is as much memory as

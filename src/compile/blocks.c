@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which rows are made in blocks and stream, and what of inputs is prefetched for them: emit_stream.c, Note [Streaming].
- * */
+/* Which rows are made in blocks and stream, and what of inputs is prefetched for them: emit_stream.c, Note [Streaming];
+ * and what scratch memory a work-item of the rows schedule has, line buffers and those blocks. */
 #include "base/dtype.h"
 #include "base/integers.h"
 #include "compile/segments.h"

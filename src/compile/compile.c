@@ -57,6 +57,7 @@ static imgpar_status pass_spills(ip_plan *plan, const ip_compile_options *option
 {
     ip_ir *ir = plan->ir;
     (void)options;
+    /* The total is put into the list before the stage: k++ steps over it, the loop over the map. */
     for (int k = 0; k < ir->n_stages && !ir->failed; k++)
         if (ir->stages[k]->kind == IP_STAGE_REDUCE) part_from_total(ir, ir->stages[k++]);
     return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;
@@ -216,6 +217,7 @@ imgpar_status ip_compile(imgpar_array *const *arrays, size_t n, const ip_compile
     plan->n_asked = n;
     for (size_t k = 0; !st && k < sizeof passes / sizeof *passes; k++) {
         st = run_pass(plan, &passes[k], &options, err);
+        /* No read can leave (promises.c): there is nothing to make kernels of. */
         if (options.goal.promises && plan->n_outputs == 0) break;
     }
     plan->asked = NULL;

@@ -10,9 +10,9 @@
  * own rows alone. So of a separable filter the last pass is computed for the rows that are left, and by it the first
  * pass, at every column; columns are picked from rows that the kernel keeps (emit_lanes.c, Note [Even steps]).
  *
- * Not where a row is made quickly of those before: sums that run down the columns (place_running.c), and stages that
- * read several rows of a computed one, which a line buffer keeps. They would be computed anew, or written and read
- * back.
+ * Not where a row is made of the row before: sums that run down the columns (place_running.c), and what reads such a
+ * stage row by row. They would be computed anew for each row that is left. A stage that reads several rows of a
+ * computed one is decimated, too: the other one is then made at its rate (place_rates.c).
  */
 #include "base/alloc.h"
 #include "base/dtype.h"

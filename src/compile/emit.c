@@ -285,6 +285,7 @@ static void reset(ip_emit *e)
                       .domain = e->kernel->domain };
     *e = fresh;
     e->top = ip_ir_alloc(e->ir, 1, sizeof *e->top);
+    /* As of ip_s_add(): without memory what is added goes where nobody prints it, and no caller has to look. */
     static _Thread_local ip_stmt spare;
     if (!e->top) {
         spare = (ip_stmt){ .kind = IP_S_NOTE };

@@ -65,6 +65,8 @@ typedef struct ip_emit {
     bool is_short;         /* the row is likely to be: its vectors are loops over their lanes */
     const int64_t *domain; /* of the stage being computed */
     int channels;          /* the same */
+    /* Pointers to rows, and texels, that have been declared in blocks still open. Where there are more, the last place
+     * is taken again: a pointer that is not found is declared once more. */
     struct ip_row {
         const ip_stage *stage;
         const ip_expr *z, *y;
@@ -242,8 +244,8 @@ void ip_emit_transposed_rows(ip_emit *e, const ip_placed *placed, const char *xa
 
 /* Rows that come from memory and go back to it: emit_stream.c, Note [Streaming]. */
 void ip_emit_declare_lines(ip_emit *e); /* the memory that blocks of results are made in */
-/* The test (text) of whether a row that may be made in blocks is made without, where it is worth to have it twice;
- * NULL: it is not. */
+/* The condition (text) under which a row that may be made in blocks is made without, by a second loop for short rows;
+ * NULL: there is the loop over blocks alone. */
 const char *ip_emit_without_blocks(ip_emit *e, const ip_placed *placed);
 /* A row, columns *from to *to, is made in a loop over blocks, which become *from and *to; where the stage has none, it
  * is whole. */
@@ -252,10 +254,13 @@ void ip_emit_enter_block(ip_emit *e, const ip_placed *placed, const char **from,
  * second declares it where it is another than xb. */
 const char *ip_emit_panel_end(ip_emit *e);
 void ip_emit_declare_panel_end(ip_emit *e);
-/* Where columns from.. of a result are to be made, addressed as those of its row `stored`. */
+/* The pointer (text) through which columns `from` and on of a result are written, indexed as its row `stored` is: into
+ * scratch memory if the launch streams, else `stored`. Declares `at`, the byte of its line of the cache that they begin
+ * with. */
 const char *ip_emit_line(ip_emit *e, const ip_stage *stage, const char *stored, const char *from);
-/* Columns from..to of row `row` have been made, of first..last: to its buffer, if they are not there. row is NULL where
- * the next one that is made is not the next in memory. */
+/* Columns from..to have been made where ip_emit_line() says: moves them to the buffer by non-temporal stores if the
+ * launch streams. first..last are all columns that are made of that row. row is its number where the row that is made
+ * next is the next in memory, too, so that the two may share a line; else NULL. */
 void ip_emit_stream(ip_emit *e, const ip_stage *stage, const char *stored, const char *first, const char *last,
                     const char *from, const char *to, const char *row);
 void ip_emit_stream_end(ip_emit *e);     /* of the kernel */

@@ -15,7 +15,7 @@ typedef struct ip_blockwise {
     bool flat;
     const char *start, *n;
     int size;        /* n at most */
-    int more;        /* elements behind these */
+    int more;        /* elements behind these that are made, too, for taps that slide over them */
     bool may_repeat; /* what lanes do reads nothing that they write: emit_row.c, Note [Whole vectors] */
 } ip_blockwise;
 

@@ -96,7 +96,7 @@ static bool used_once(const ip_emit *e, const ip_expr *x) { return x->id < uses_
 
 #define IP_NAME_OF(NAME) #NAME
 
-/* How an operation is written: %1 %2 %3 are its arguments, %t its type. NULL: by hand below. */
+/* How an operation is written: %1 %2 %3 are its arguments. NULL: by hand below. */
 static const char *const patterns[IP_X_N] = {
     [IP_X_DIV] = "(%1 / %2)",       [IP_X_AND] = "(%1 & %2)",
     [IP_X_OR] = "(%1 | %2)",        [IP_X_XOR] = "(%1 ^ %2)",

@@ -31,7 +31,6 @@ enum { LANES = 16, BLOCK = 2048, BINS_KEPT = 1536 };
 
 static void line(ip_emit *e, const char *text) { ip_emit_do(e, text); }
 
-/* The value no element changes: 0, or the far end of the dtype. */
 const char *ip_fold_neutral(ip_emit *e, const ip_stage *s)
 {
     const ip_dtype_facts *facts = ip_dtype(s->acc_dtype);

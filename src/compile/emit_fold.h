@@ -8,7 +8,7 @@
 
 #include "compile/emit.h"
 
-/* The value no element changes: 0, the far end of the dtype, or what the user gave. */
+/* The value no element changes: 0, the far end of the dtype (of floats NaN), or what the user gave. */
 const char *ip_fold_neutral(ip_emit *e, const ip_stage *s);
 /* acc combined with v, as an expression. */
 const char *ip_fold_combined(ip_emit *e, const ip_stage *s, const char *acc, const char *v);

@@ -6,9 +6,9 @@
  * Processors gather elements of 32 and 64 bits only. Bytes that vectors of pixels read at computed places are fetched
  * one by one, for every channel of every tap. So what lies side by side is gathered at once: the channels of a pixel,
  * and those of the pixels beside it that are read, too, where no border comes between them. A channel is a part of such
- * a word, which is shifted and narrowed as vectors are. Two taps of a row of bytes are one word of 64 bits a pixel,
- * whether they have one channel or three. Floats are elements of 32 bits and gathered by themselves, and so are pixels
- * of four channels, the lanes of a vector.
+ * a word, which is shifted and narrowed as vectors are. Two taps of a row of bytes are one word a pixel, of 32 bits
+ * where they have one channel, of 64 where they have three. Floats are elements of 32 bits and gathered by themselves,
+ * and so are pixels of four channels, the lanes of a vector.
  *
  * Where columns alone are computed, as in a resize, loops are left as they were.
  *

@@ -2,6 +2,7 @@
 /* Rows that are made at their reader's rate: place_rates.c, Note [Producer row rates]. */
 #include "compile/emit.h"
 
+/* The variable that has the last row that was made at that rate; before the first it is less than any row. */
 static const char *last_made(ip_emit *e, int rate)
 {
     return ip_text(e->ir, "made_%s", ip_emit_storage(e, e->kernel->placed[rate].stage));

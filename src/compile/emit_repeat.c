@@ -5,9 +5,10 @@
  * Note [Copies side by side]
  * Where pixel x of a row is pixel x div n of another one, as repeat() makes it, a loop over x would divide and gather.
  * This one goes over the pixels that are read, and writes each n times: of one, two or four bytes as a word of n of
- * them, which compilers make vectors of; of three or four channels as four lanes, of which the fourth is written over
- * by what follows. What is left of a pixel at the ends of a strip is made element by element. A row that is only a part
- * of what an element is made of is made by itself first (place_repeats.c).
+ * them, which compilers make vectors of; of one channel else, element by element; of three or four channels as four
+ * lanes, of which the fourth is written over by what follows. What is left of a pixel at the ends of a strip is made
+ * element by element. A row that is only a part of what an element is made of is made by itself first
+ * (place_repeats.c).
  *
  * Note [Interleaved rows]
  * Where an element is pixel x div n of one of several rows, which of them x mod n tells, as in

@@ -62,10 +62,10 @@ const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k)
  * ones that is slower, for want of registers.
  *
  * Note [Gaps]
- * A compiler reads every third element as vectors of all, and leaves the loop's last turn to single elements where what
- * is read does not go from the first channel to the last, so that the last vector may end behind what there is. If the
- * turns fill whole vectors, all of the last vector is made so, which takes as long as twenty. There the loop has one
- * turn more.
+ * A compiler reads every third element as vectors of all elements. Where the channels that are read do not go from a
+ * pixel's first to its last, the last such vector may end behind what there is, so the compiler leaves at least one
+ * iteration to its remainder loop. If the iterations fill whole vectors, it leaves all of the last vector, which takes
+ * as long as twenty. So the part of the row that is made last has one iteration more than a vector has lanes.
  */
 /* The loop where rows are short. */
 static ip_stmt *add_lanes(ip_emit *e, const char *var, const char *from, const char *to, int width)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows schedule, second half: a kernel whose work-items each walk a strip of rows.
+ * The rows schedule, second half (the first is place.c): a kernel whose work-items each walk a strip of rows.
  *
  *     for each panel of its columns (mostly there is one):
  *         for y in strip, starting early enough to fill the line buffers:
@@ -8,7 +8,8 @@
  *                 for x in columns: compute an element from rows of earlier stages
  *                 fill in the columns beyond the edges
  *
- * (What another height was needed for is made by a loop of its own, within: emit_rates.c; a row is made by emit_row.c.)
+ * Rows of a producer of another height are made by a loop of their own before the reader that sets their rate
+ * (emit_rates.c). A row is made by emit_row.c.
  */
 #include "base/dtype.h"
 #include "base/integers.h"
@@ -257,7 +258,7 @@ static void make_row(ip_emit *e, const ip_placed *p, const char *r, const char *
 
 /* ---- rows together: place_together.c, Note [Rows together] ------------------------------------------------- */
 
-enum { MOST_SUMS = 128 };
+enum { MOST_SUMS = 128 }; /* that are written term by term; of more the first terms stand in one expression */
 
 static const char *out_of(ip_emit *e, int k) { return ip_text(e->ir, "out%d", k); }
 

@@ -43,7 +43,7 @@ void ip_scan_declare(ip_scan *w, ip_stmt_kind kind, const ip_names *names, const
 /* Names of arguments. */
 const char *ip_scan_slot_name(ip_scan *w, ip_scan_slot slot);
 const char *ip_scan_bound(ip_scan *w, ip_bound bound);
-/* name = number of the work-item along dimension dim of the launch. */
+/* name = number of the work-item along dimension dim, over all launches. */
 void ip_scan_item(ip_scan *w, int dim, const char *name);
 /* from, to = the chunk of that number within the region, whose start is slot number `region`. */
 void ip_scan_span(ip_scan *w, const char *from, const char *to, const char *item, ip_bound first);

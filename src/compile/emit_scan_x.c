@@ -122,9 +122,10 @@ static void step_in_scratch(x_walk *t, const char *out, bool is_init)
 
 /*
  * Note [Lanes that stream]
- * Steps of all lanes are taken PIECE at a time. A piece of each lane's results is made in a part of the work-item's
- * line, and goes to memory from there (emit_stream.c). The next piece of each lane, of the last one that of a lane of
- * the next group, is prefetched meanwhile: processors foresee eight runs of memory that end soon badly.
+ * Steps of all lanes are taken IP_SCAN_PIECE at a time. A piece of each lane's results is made in a part of the
+ * work-item's line, and goes to memory from there (emit_stream.c). The next piece of each lane is prefetched meanwhile,
+ * behind its last one the first piece of a lane of the next group: processors foresee eight runs of memory that end
+ * soon badly.
  */
 static bool lanes_stream(const x_walk *t) { return t->lanes > 1 && ip_scan_streams(t->w) && !t->w->s->backward; }
 

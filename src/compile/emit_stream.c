@@ -13,11 +13,11 @@
  * three or more apart (every fourth takes 1.1 to 1.2); where a work-item reads long runs of memory, or makes of each
  * row a part of its columns (ops/stages_axes.c, Note [Levels]), of eight pages in turn; where its rows are shorter than
  * that, what stands below it (ip_prefetch_next()). Blocks are short, since prefetches in flight are few. The launch
- * says whether (IP_SLOT_IS_LARGE): programs are the same, and where images are small, the row is one block, and its
- * loop reads and writes buffers itself. A step of a loop runs often, on small arrays most of the time: what is small is
- * a row without blocks there, since what a block needs to know of itself takes as long as a short row. invert,
- * threshold and erosion of 12 megapixels take 0.6 to 0.7 of the time so; rows of 240 bytes took three times as long,
- * and do not stream. Where rows of a line or more follow each other in memory, the line that two of them share is
+ * says whether (IP_SLOT_STREAMS, IP_SLOT_PREFETCHES): programs are the same, and where images are small, the row is one
+ * block, and its loop reads and writes buffers itself. A step of a loop runs often, on small arrays most of the time:
+ * what is small is a row without blocks there, since what a block needs to know of itself takes as long as a short row.
+ * invert, threshold and erosion of 12 megapixels take 0.6 to 0.7 of the time so; rows of 240 bytes took three times as
+ * long, and do not stream. Where rows of a line or more follow each other in memory, the line that two of them share is
  * written with the second: otherwise it would be read before it is written, and what streams would wait for that.
  * (invert of rows of 8997 bytes takes a tenth less.)
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tiles schedule, second half: a kernel whose work-groups each make a tile of the output.
+ * The tiles schedule, second half (the first is place_tiles.c): a kernel whose work-groups each make a tile of the
+ * output.
  *
  *     for each stage: its tile, grown by what later stages read around it
  *         for rows of the tile, a row of work-items each:

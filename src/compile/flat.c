@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which rows are flat loops over x * channels + c: those of whose elements no channel asks what another is. */
+/* Which rows are flat loops over x * channels + c: those in which the channels of a pixel do not interact. */
 #include "base/dtype.h"
 #include "compile/segments.h"
 

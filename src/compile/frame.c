@@ -9,9 +9,9 @@
  * whatever the offsets are, and bounds inference computes the box and its halo. What is made of the box beside the
  * values of elements, their coordinates, counts from the box's corner as before.
  *
- * Only where nobody else asks for more of the same kernel: there is one result, no fold, and no border wraps (bounds.c
- * computes rows that wrap whole). So the kernel of the result makes the box and nothing else, which is then the
- * result's memory.
+ * Only where nobody else asks for more of the same kernel: there is one result, all stages are maps, and no border
+ * wraps (bounds.c computes rows that wrap whole). So the kernel of the result makes the box and nothing else, which is
+ * then the result's memory.
  */
 #include "compile/passes.h"
 

@@ -66,7 +66,7 @@ typedef struct known {
 typedef struct fusing {
     ip_plan *plan;
     const ip_compile_options *options;
-    ip_schedule schedule; /* what AUTO means here */
+    ip_schedule schedule; /* of kernels of maps and folds when they begin: rows, tiles or pixels */
     ip_grouping groups;
     known *of; /* by stage id */
     /* family[id]: a set of stage ids, of what the stage reads, directly or not; and itself */
@@ -449,7 +449,7 @@ static int join_sibling(fusing *f, ip_stage *s)
     return k >= 0 ? k : join_sibling_of(f, s, false);
 }
 
-/* Asking for a schedule that is not made yet, or not for this kind of stage. */
+/* A recurrence has a schedule of its own, whatever is asked for. */
 static void note_fallback(fusing *f, ip_kernel *k)
 {
     ip_schedule wanted = f->options->tuning.schedule;

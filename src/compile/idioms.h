@@ -55,7 +55,7 @@ struct ip_idiom {
     ip_helpers file;      /* where it stands */
     bool is_flat;         /* it makes elements, of whatever channel; else pixels */
     bool wants_long_rows; /* short ones are made sooner without it */
-    bool stays_apart;     /* elements made within those of a reader take longer, even if a row is then read again */
+    bool stays_apart;     /* is not inlined: as part of a reader's body it takes longer than a row that is read again */
     bool is_any;          /* `fits` is asked of elements that are no linear forms, too, once kernels are known */
     /* Whether an element of match->form is such; fills in the rest of the match. Asked before fusion and after it.
      * NULL: of parts of loops. */

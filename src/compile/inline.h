@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Between inline.c, which puts stages into their readers, and inline_choice.c, which tells which. */
+/* Between inline.c, which puts stages into their readers, and inline_choice.c, which tells which. Facts are found anew
+ * for each round of the pass, and lie in the ir's arena. */
 #ifndef IP_COMPILE_INLINE_H
 #define IP_COMPILE_INLINE_H
 
@@ -43,7 +44,8 @@ bool ip_is_made_where_read(const ip_inlining *in, const ip_expr *load);
 bool ip_reads_own_place(const ip_expr *load, const ip_stage *reader);
 /* Whether it takes one channel of a pixel, or the reader folds. */
 bool ip_takes_apart(const ip_stage *reader, const ip_expr *load);
-/* Every load of the stage reads at its own place or has no border to apply. */
+/* No load of the stage has a border to apply, and it has no window and no loop: an element is made of elements that
+ * are known to be there. */
 bool ip_is_pointwise(ip_ir *ir, const ip_stage *stage);
 
 #endif

@@ -22,7 +22,7 @@
 #include <string.h>
 
 enum {
-    COST = 12,
+    COST = 12 /* operations of an element that is cheap: readers may compute it again */,
     FLAT_SIZE = 200 /* looked through once for every load */,
     MAX_LOADS = 100 /* of a stage that others went into: compilers compare all reads of a loop with each other */,
     MAX_USED_UP = 200 /* the same, of stages of which each element is read once: most reads are of the same places */,
@@ -44,7 +44,6 @@ bool ip_reads_own_place(const ip_expr *load, const ip_stage *reader)
     return is_own || is_fixed || is_inside; /* another channel may be beyond the last: a matter of the border */
 }
 
-/* Every load in the body reads at its own place or has no border to apply. */
 static void note_neighbours(ip_expr *load, void *user)
 {
     if (load->border != IP_BORDER_NONE) *(bool *)user = true;

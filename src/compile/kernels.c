@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The list of kernels, and who reads what: a flat list of pairs, each once. Fusion goes from the results towards the
+ * sources, so a stage that joins a kernel stands before all that the kernel has: at the front of its lists.
+ */
 #include "compile/kernels.h"
 
 #include "base/alloc.h"
@@ -66,7 +70,7 @@ void ip_grouping_adopt(ip_grouping *g, int kernel, const ip_kernel *trial)
 {
     ip_grouping_drop(&g->plan->kernels[kernel]);
     g->plan->kernels[kernel] = *trial;
-    g->kernel_of[trial->stages[0]->id] = kernel;
+    g->kernel_of[trial->stages[0]->id] = kernel; /* the one that has joined: with_first() */
 }
 
 int ip_grouping_new(ip_grouping *g, ip_stage *root, ip_schedule schedule)
@@ -113,6 +117,7 @@ void ip_grouping_reads(ip_grouping *g, int kernel, const ip_stage *stage)
     g->readings[g->n_readings++] = (ip_reading){ stage->id, kernel };
 }
 
+/* Whether kernel, which is `first` or which first needs, needs the stage; that first itself reads it does not count. */
 static bool needs(ip_grouping *g, int kernel, int first, int stage)
 {
     if (g->visited[kernel] == g->visit) return false;

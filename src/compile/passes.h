@@ -61,7 +61,7 @@ imgpar_status ip_plan_verify(ip_plan *plan, bool has_rows, ip_error *err);
 /* kernels -> statements -> OpenCL C */
 imgpar_status ip_pass_emit(ip_plan *plan, const ip_compile_options *options, ip_error *err);
 
-/* Opaque stages in the passes (opaque.c): what one reads of an input; the text and the buffers of its kernel. */
+/* Opaque stages in the passes (opaque.c): what one reads of an input; name and text of its kernel. */
 void ip_opaque_demand(const ip_opaque *opaque, const ip_stage *input, const ip_region *region, ip_region *needed);
 void ip_emit_opaque(ip_plan *plan, ip_kernel *kernel);
 /* Values that the channels of a pixel share, or that their numbers tell (broadcast.c). */

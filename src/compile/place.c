@@ -185,8 +185,8 @@ static void find_last_tap(ip_expr *x, void *user)
     if (x->op == IP_X_TAP && x->hi > *last) *last = x->hi;
 }
 
-/* A load at the element's own column of a row of another height's: each reads rows that no other does, one or as many
- * as there are taps. */
+/* A load at the element's own column, from computed rows of an input of another height. Such loads are taken to read
+ * different rows, each one row or as many as there are taps, so their bytes add up. */
 static void note_rows(ip_placing *p, const ip_expr *load)
 {
     double last_tap = 0;
@@ -215,8 +215,10 @@ static const char *why_not_at_places(const ip_placed *source, const ip_placed *r
 }
 
 /*
- * The rate at which source's rows are made: that of its reader, or, where reader reads them at computed rows, its own,
- * to whose rows lead and first of all that follows it are then relative. All readers must agree.
+ * Sets the rate at which source's rows are made; false, and p->why: it cannot be kept at one. Where the reader reads
+ * them at its own row and rows around it, source is made at the reader's rate. Where it reads them at computed rows,
+ * source gets a rate of its own, which all that it is made of follows: their lead and first are relative to source's
+ * rows.
  */
 static bool keeps_pace(ip_placing *p, ip_placed *source, const ip_expr *load, const ip_reach *reach)
 {
@@ -403,7 +405,7 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
     kernel->whole_rows = kernel->is_transpose = kernel->reads_other_rows = kernel->reads_in_pieces = false;
     kernel->planes_at_once = 0;
     kernel->read_bytes = kernel->line_buffer_bytes = 0;
-    /* Copies first, then the stages, before each what it broadcasts: an entry stands after all it reads. */
+    /* Copies first, then the stages, before each the rows that are added for it: an entry stands after all it reads. */
     ip_place_copies(&p);
     for (int k = 0; k < kernel->n_stages; k++) {
         if (kernel->schedule == IP_SCHEDULE_ROWS) ip_place_repeats(&p, kernel->stages[k], &p.bodies[k]);
@@ -415,6 +417,9 @@ bool ip_place_stages(ip_plan *plan, ip_kernel *kernel, const char **why)
     if (plan->ir->failed) return false;
     for (int k = 0; k < kernel->n_placed && !ip_in_tiles(&p); k++)
         ip_place_running(plan->ir, &kernel->placed[k]);
+    /* From the last entry to the first: when one's turn comes, all its readers have told how far they reach, so its
+     * halo and its rows are known before it widens those of what it reads itself. Running sums are found before, since
+     * with them a reader reaches one element further. */
     for (int k = kernel->n_placed - 1; k >= 0 && !p.why; k--) {
         p.reader = &kernel->placed[k];
         if (p.reader->rate_of == k) share_pace(kernel, k);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Which windows of a stage are sliding sums, carried from row to row or from column to column. emit_running.c prints
+ * their rows. */
 #include "compile/placing.h"
 
 #include "base/dtype.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Short sums along a row, rewritten as sums of a kept row of partial sums. */
 #include "compile/placing.h"
 
 #include "base/dtype.h"

@@ -106,7 +106,8 @@ static shared_values shared_of(const ip_site *site, ip_expr *inner)
     return s;
 }
 
-/* What is read around places, those that follow from arrays of shared rows and columns. */
+/* What is prefetched: loads whose row and column are i32 arrays that are computed before anyway, which is what
+ * ip_prefetch_places() takes. */
 static bool is_shared(const ip_places *p, const ip_expr *x)
 {
     for (int k = 0; k < p->n_shared; k++)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Placing one kernel's stages (place.c): what is added to them first (place_copies.c, place_broadcast.c), and which
- * sums are carried along (place_running.c, place_sums.c).
+ * Placing one kernel's stages (place.c): which rows are added to them first (place_copies.c, place_repeats.c,
+ * place_broadcast.c, place_sums.c), which sums are carried along (place_running.c), and which rows are made in one loop
+ * (place_together.c). For these files only; fuse.c and place_tiles.c call ip_place_stages() (passes.h), once for every
+ * kernel that is tried. All of it writes the kernel and new stages that are in no list yet, never the plan's own.
  */
 #ifndef IP_COMPILE_PLACING_H
 #define IP_COMPILE_PLACING_H
@@ -24,9 +26,9 @@ typedef struct ip_placing {
         int64_t bytes;
     } reads[IP_MAX_READS];
     int n_reads;
-    ip_expr *mask; /* of the stage whose values are being broadcast; NULL: none */
-    const char *why;
-    int capacity;
+    ip_expr *mask;   /* of the stage whose values are being broadcast; NULL: none */
+    const char *why; /* the kernel cannot be placed; NULL: so far it can. A constant text */
+    int capacity;    /* of kernel->placed */
 } ip_placing;
 
 static inline bool ip_in_tiles(const ip_placing *p) { return p->kernel->schedule == IP_SCHEDULE_TILES; }

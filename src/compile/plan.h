@@ -35,6 +35,7 @@ typedef enum ip_place {
     IP_PLACE_TOTAL        /* folded into a partial result of the work-item or the work-group */
 } ip_place;
 
+/* At most: running sums of a stage, entries of a kernel in tiles; and rows that are made together. */
 enum { IP_MAX_RUNNING = 4, IP_MAX_PLACED = 64, IP_TOGETHER = 4 };
 enum { IP_ALL_COLUMNS = 1 << 30 }; /* more than rows that are kept whole have: program text tells no size */
 
@@ -64,7 +65,7 @@ typedef struct ip_elements {
     bool has_gaps;      /* pixels: emit_row.c, Note [Gaps] */
     bool has_angles;    /* emit_row.c, Note [Far angles] */
     int width;          /* lanes of the loop's vectors; 1: it has none */
-    int registers;      /* that the values of a turn take at once: live.c; 0: not looked at */
+    int registers;      /* that the values of an iteration take at once: live.c; 0: not looked at */
     int channel_lanes;  /* pixels: lanes of the loop over many channels; 1: it has none */
     int block_pixels;   /* pixels of a block, emit_row.c, Note [Groups of channels]; 0: there are none */
 } ip_elements;
@@ -88,19 +89,20 @@ typedef struct ip_segment {
     ip_row_loop loop;                  /* makes the rest of them */
     /* what that loop needs to know of `within` */
     unsigned calls; /* bit n: it calls functions of number n in idioms.def */
-    int times;      /* picks: every so many-th pixel; repeats: so many times each; lanes: the step, 0: there is none */
+    int times;      /* strided: every so many-th pixel; repeats: so many times each; lanes: the step, 0: none */
     const ip_expr *copies[IP_FEW_TIMES]; /* repeats: the pixels that these are; one and the same, or of several rows */
-    bool are_words;                      /* picks, repeats: pixels are moved as parts of words */
+    bool are_words;                      /* strided, repeats: pixels are moved as parts of words */
     /* lanes: what of it is computed as lanes, where there is a step the element of its pixel; lookups: the index */
     ip_expr *part;
-    /* pixels, flat: how it is made; skips: in blocks that are not skipped; places: at the edges; lookups: the index */
+    /* pixels, flat, indices: how it is made; skips: in blocks that are not skipped; places: at the edges; lookups: the
+     * index */
     ip_elements elements;
     /* lanes of vectors: running: of the row's loop; lanes: of the flat loop; windows: of the loop that stores */
     int width;
     int sums_width[IP_MAX_RUNNING]; /* running: the same of loops that start sums */
     bool in_pairs;                  /* lanes: pixels of it may be made in pairs */
     ip_skip skip;                   /* skips: in which blocks there is little to compute */
-    const struct ip_places *places; /* places: segments.h */
+    const struct ip_places *places; /* places, indices: segments.h */
 } ip_segment;
 
 /* Elements of a fold's row, which are folded as they come or, blocks of them, by another loop behind. */
@@ -228,13 +230,15 @@ enum { IP_MAX_TEXTURES = 16 };
 /* Columns of a row that a work-item folds at a time, at most: emit_fold.c, Note [Sums of small integers]. */
 enum { IP_FOLD_COLUMNS = 65536 };
 
-/* How what is read is prefetched: the argument `how` of ip_prefetch_next() in shaders/helpers.cl. */
+/* How what is read is prefetched: the argument `how` of ip_prefetch_next() in shaders/helpers.cl, where these numbers
+ * stand, too. BELOW is a power of two, above all others: a stage that leaves it to the last one masks it
+ * (emit_stream.c). run/division.c chooses. */
 typedef enum ip_prefetch {
     IP_PREFETCH_NOTHING,
-    IP_PREFETCH_AHEAD,
-    IP_PREFETCH_PAGES,
-    IP_PREFETCH_ROWS,
-    IP_PREFETCH_BELOW
+    IP_PREFETCH_AHEAD, /* a page behind what is read */
+    IP_PREFETCH_PAGES, /* a line of each of the next eight pages in turn */
+    IP_PREFETCH_ROWS,  /* the row that is read next */
+    IP_PREFETCH_BELOW  /* by the kernel's last stage: emit_stream.c, Note [Rows ahead] */
 } ip_prefetch;
 
 /* Bounds of a region: the first plane, row and column, and those behind the last. */
@@ -352,7 +356,7 @@ typedef struct ip_kernel {
     ip_schedule schedule;
     ip_stage **stages; /* computed here, in order */
     int n_stages;
-    ip_placed *placed; /* rows, tiles: every stage computed here, copies included, in order */
+    ip_placed *placed; /* rows, tiles, folds in pixels: every stage computed here, copies included, in order */
     int n_placed;
     ip_stage **inputs; /* read from buffers: sources and other kernels' outputs */
     int n_inputs;
@@ -429,7 +433,7 @@ typedef struct ip_target {
     uint64_t local_bytes;              /* of a work-group's memory */
     uint64_t constant_bytes;           /* of __constant memory that is faster than __global; 0: none is */
     int64_t image_width, image_height; /* the largest image; 0: there are none */
-    unsigned texel_channels;           /* bit n: images may have n channels: 1, 2, 4 */
+    unsigned texel_channels;           /* bit n: images may have n channels: 1, 2, 4; 4 where there are images */
     unsigned half_channels;            /* the same for f16 */
 } ip_target;
 
@@ -441,7 +445,7 @@ typedef struct ip_tuning {
     int stream_bytes;     /* rows: what a kernel reads, or writes, from this size on is streamed: emit_stream.c */
     int max_stages;       /* of a kernel: where fusion ends */
 } ip_tuning;
-enum { IP_MAX_STAGES = 32 };
+enum { IP_MAX_STAGES = 32 }; /* of max_stages at most: placing has room for as many (placing.h) */
 
 /* The look (compile/looks.c) that computes what is asked for, once all folds that others read are known. */
 enum { IP_LOOK_LAST = INT_MAX };
@@ -465,6 +469,7 @@ typedef struct ip_goal {
     const int64_t *place;
 } ip_goal;
 
+/* Bytes of a vector register from which on a processor is taken to have 32 of them, and quick gathers, as AVX-512. */
 enum { IP_WIDE_VECTOR = 64 };
 
 /* What the device and its compiler are like. */

@@ -48,6 +48,8 @@ typedef struct reading {
     bool has_condition; /* conditions are known of what stands in it */
 } reading;
 
+/* Whether x has a promise, and one that this plan looks after: its axis is the promise's number, 0 where it has none
+ * (ir/expr.h, Note [Promises]). */
 static bool is_checked(const keeping *k, const ip_expr *x)
 {
     return (x->op == IP_X_LOAD || x->op == IP_X_BORDER) && k->options->goal.promises >> x->axis & 1 && x->axis;

@@ -107,7 +107,7 @@ static void choose_leaf(const ip_site *site, const ip_placed *p, ip_segment *seg
             ip_within_columns(site->ir, segment->body, p->beside_left, p->stage->dims[2] - 1 - p->beside_right);
     }
     segment->match = choose_idiom(&within, p->stage, segment->within);
-    within.has_uniforms = segment->match; /* which was given it */
+    within.has_uniforms = segment->match; /* the idiom's call stands before the loop, and was given what is uniform */
     choose_loop(&within, p, segment);
 }
 

@@ -19,7 +19,7 @@ typedef struct ip_site {
     const int64_t *domain; /* of the stage */
     int channels;          /* the same */
     bool is_within;        /* columns beside the element's own are inside: place_copies.c, Note [Reading in place] */
-    bool has_uniforms;     /* what is the same for all of a row has been computed before */
+    bool has_uniforms;     /* what is the same for all of a row was computed before: it is no value of the loop */
     bool has_windows;      /* so have windows and loops of an element */
 } ip_site;
 
@@ -44,7 +44,8 @@ int ip_lanes_of_ends(const ip_expr *body, int64_t channels, int vector_bytes);
 /* body in channel c, where channels are written out; else body itself. */
 ip_expr *ip_of_channel(const ip_site *site, ip_expr *body, int c);
 
-/* Of pixels at computed places (emit_places.c, Note [Pixels at computed places]). */
+/* Of pixels at computed places (emit_places.c, Note [Pixels at computed places]). A loop over indices (emit_indices.c)
+ * has the indices in `shared`, their lanes in shared_width, and nothing else. */
 enum { IP_MOST_SHARED = 24, IP_MOST_INDICES = 4 /* emit_indices.c */ };
 typedef struct ip_places {
     ip_expr *inner;                  /* an element, where all that it reads at computed places is inside */
@@ -67,7 +68,7 @@ int ip_lane_bytes(const ip_expr *x);
  * is computed before; words_are_inside: no word that is gathered ends behind its row. */
 ip_elements ip_elements_of(const ip_site *site, ip_expr *body, imgpar_dtype stored, const ip_places *places,
                            bool words_are_inside);
-/* Whether x is no value of a loop's turn: it is the same for all elements, or among what places tell. */
+/* Whether x is no value of a loop's iteration: it is the same for all elements, or among what places tell. */
 bool ip_is_at_hand(const ip_site *site, const ip_expr *x, const ip_places *places);
 /* Vector registers of the device that the values of so many elements take at once, of n roots that are stored behind
  * all of them (live.c). */
@@ -94,8 +95,9 @@ void ip_segments_print(const ip_plan *plan, ip_str *log);
 const char *ip_loop_says(ip_row_loop loop);
 /* The condition by which blocks of elements are skipped, if there is one that pays; else none. */
 ip_skip ip_find_skip(const ip_site *site, ip_expr *body);
-/* Whether it is a load at a computed place. What a number is added to, or x itself. */
+/* Whether x is a load at a computed place: its row depends on the column, or its column is none beside the own one. */
 bool ip_reads_far(ip_ir *ir, const ip_expr *x);
+/* The y of x = y + a constant; else x itself. */
 ip_expr *ip_without_number(ip_expr *x);
 /* Whether lanes fit, of rows that are not kept, too: their loads may not read behind a pixel. */
 bool ip_are_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored);
@@ -133,13 +135,14 @@ static inline bool ip_is_by_channel(const ip_expr *x) { return x->uses == IP_USE
 ip_expr *ip_lanes_part(const ip_site *site, ip_expr *body);
 /* Whether pixels of such a part may be made in pairs (emit_lanes.c, Note [Pixels in pairs]). */
 bool ip_fits_pairs(const ip_site *site, ip_expr *part);
-/* The step of all columns that it reads (emit_lanes.c, Note [Even steps]); 0: there is none, it does not pay, or what
- * is read has other channels, a mask. */
+/* The step of all columns that it reads (emit_lanes.c, Note [Even steps]); 0: they have none in common from
+ * IP_LEAST_STEP to IP_MOST_STEP, or what is read has other channels. */
 int64_t ip_even_step(const ip_site *site, ip_expr *body);
 
-/* The rows of inputs that a body reads at its own columns, or at short steps along a row (blocks.c): of each input the
- * one that comes last, since the others were read for the row before; where rows of the result are several of the input
- * apart, of those that are as many apart the last one. Fewer columns that stand elsewhere are not foreseen. */
+/* The rows of inputs that are worth prefetching for a body (blocks.c): those that it reads at its own columns, or at
+ * short steps along a row. Of the rows of one input that it reads around row y only the last one is listed: those
+ * before it were read for the rows of the result before. At a row step s > 1 that holds among rows that are a multiple
+ * of s apart, so the last one of each such class is. Reads at other columns (`pieces`) count where there are many. */
 enum { IP_MOST_READS = 6 };
 typedef struct ip_reads {
     int n;

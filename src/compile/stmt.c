@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Statements are a tree of lists in the arena; their text is the only OpenCL C that is printed for generated kernels,
+ * but for signatures and parameters (emit.c). */
 #include "compile/stmt.h"
 
 #include <stdarg.h>

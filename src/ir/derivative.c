@@ -307,6 +307,7 @@ static const rule rules[IP_X_N] = {
 
 /* ---- what depends on wanted leaves ------------------------------------------------------------------ */
 
+/* d is the copy of reads_wanted(), whose failure says "found". */
 static bool look_for_wanted(ip_expr *x, void *user)
 {
     const ip_derivation *d = user;

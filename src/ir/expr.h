@@ -39,6 +39,11 @@ struct ip_stage;
 typedef struct ip_ir ip_ir;
 typedef struct ip_expr ip_expr;
 
+/*
+ * The order counts: leaves up to ACC; binary ADD to ATAN2 with operands of the result's dtype, AND to SHR of no
+ * floats; comparisons LT to NE; roundings FLOOR to TRUNC; functions between SQRT and ISNAN; and from WINDOW on what has
+ * steps of its own. ip_x_is_function(), ip_x_is_repeated(), verify.c, rules.c and narrow.c compare with these ends.
+ */
 typedef enum ip_xop {
     /* leaves */
     IP_X_CONST, /* a number written into the program: .i for integers and BOOL, .f for floats */
@@ -184,7 +189,8 @@ ip_expr *ip_x_param(ip_ir *ir, imgpar_dtype dtype, double value, double lo, doub
 ip_expr *ip_x_param_i64(ip_ir *ir, int64_t value);
 /* The number of a CONST as an argument in [lo, hi], cut to what the dtype holds. */
 ip_expr *ip_x_param_of(ip_ir *ir, const ip_expr *number, double lo, double hi);
-/* extent is the domain's size along axis, for the range only (in two classes: up to 32768, more). */
+/* extent is the domain's size along axis, for the range only. Of z, y and x that is a class, since programs depend on
+ * it: up to 32768, up to 2^24, more. Channels are few and have their own number. */
 ip_expr *ip_x_coord(ip_ir *ir, int axis, int64_t extent);
 ip_expr *ip_x_acc(ip_ir *ir, int which, imgpar_dtype dtype);
 /* The border rule is left out, and the value outside, where ranges tell that all indices are inside. So a program may

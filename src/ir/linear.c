@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Finding linear forms: from the element inwards, first what is done with the sum, then its terms. */
 #include "ir/linear.h"
 
 #include "base/dtype.h"

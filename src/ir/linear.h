@@ -5,9 +5,9 @@
  *     narrowed(((sum over k of weight[k] * value[k] + start) >> shift) + offset)
  *     narrowed(((sum over k of weight[k] * value[k] + start) div divisor) + offset)
  *
- * A value is one load or the sum of two. One function finds the form, in whatever order terms are added and wherever
- * they are widened, before narrowing and after it. Who wants a kind of form (compile/idioms.c, inline_choice.c,
- * place_sums.c) looks at the fields:
+ * A value is one load, the sum of two, or (n_loads 0) anything else. One function finds the form, in whatever order
+ * terms are added and wherever they are widened, before narrowing and after it. Who wants a kind of form
+ * (compile/idioms.c, inline_choice.c, narrow.c, place_sums.c) looks at the fields:
  *
  *     ip_linear form;
  *     if (ip_linear_of(ir, stage->body, &form) && ip_linear_is_sum(&form))

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* What many descriptions of opaque stages have in common: demand of what is made whole, and numbers of work-items. */
 #include "ir/opaque.h"
 
 #include "base/integers.h"

@@ -44,9 +44,9 @@ enum {
 #define IP_PARAM_NUMBER(name) P_##name,
 #define IP_PARAM_TEXT(name) #name " "
 
-/* What a description may know of a device. */
 struct ip_buffer; /* run/device.h */
 
+/* What a description may know of a device. */
 typedef struct ip_opaque_device {
     bool is_cpu; /* wants long work-items, each by itself; else groups of many. The shader sees it as IP_CPU */
     int compute_units;

@@ -185,6 +185,7 @@ void ip_range_infer(ip_expr *x)
     interval r = raw(x);
     if (isnan(r.lo) || isnan(r.hi)) r = (interval){ -INFINITY, INFINITY };
     if (facts->is_float) {
+        /* One operation rounds by 2^-24 of the size at most, of f32; a window's sum does so at every tap. */
         double slack = ldexp(fmax(fabs(r.lo), fabs(r.hi)), x->op == IP_X_WINDOW ? -12 : -20);
         if (rounds(x) && is_finite(r)) {
             if (r.lo != 0) /* a bound of 0 is kept: rounding never changes a sign */

@@ -39,6 +39,7 @@ typedef struct ip_state {
     ip_expr *body, *init, *combine;
 } ip_state;
 
+/* The order counts: those before MAP exist already, and "< MAP", "<= MAP" is asked. */
 typedef enum ip_stage_kind {
     IP_STAGE_SOURCE,    /* pixels that exist: a leaf, or a value kept by an array */
     IP_STAGE_TABLE,     /* a short constant array of the compiler's own (weights, positions), dims 1 1 n 1 */
@@ -110,10 +111,10 @@ typedef struct ip_stage {
 struct ip_ir {
     ip_stage **stages;
     int n_stages, stages_capacity;
-    struct ip_arena_chunk *arena;
-    ip_expr **table;
+    struct ip_arena_chunk *arena; /* stages, expressions, texts: all is freed with the ir */
+    ip_expr **table;              /* of all expressions, chained by hash; its size is a power of two */
     size_t table_size, n_exprs;
-    int n_windows;
+    int n_windows;                /* numbers of windows and loops that are taken */
     struct ip_loops *loops;       /* those that were made: loop.c */
     struct ip_adjoints *adjoints; /* of losses that were differentiated: ops/adjoint.c */
     bool keeps_promises;          /* of reads that stay inside: expr.h, Note [Promises] */
