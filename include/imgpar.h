@@ -32,7 +32,8 @@
  * are. Of a struct that is only filled in the compiler sets the size (the end of this header).
  *
  * Threads: any number of threads may build and evaluate arrays of one context.
- * The library never prints, never exits and keeps no global state.
+ * The library never prints and never exits. What it keeps beside contexts are
+ * the OpenCL drivers that it loaded and, for each thread, a message of its own.
  *
  * Processes: after fork() a child uses nothing of a context of its parent's but to release it, which leaves alone what
  * is the parent's: every function that computes, reads or changes something is IMGPAR_E_DEVICE_LOST at once. A context
@@ -165,8 +166,11 @@ typedef struct imgpar_array imgpar_array;     /* a lazy, immutable value */
 /*
  * Opens a device. selector: NULL for the best one there is (a discrete GPU,
  * else a CPU, else the built-in reference interpreter), or "cpu", "gpu",
- * "gpu:1", "ref", or a part of a device's or platform's name. Returns
- * IMGPAR_E_NO_DEVICE when an explicit selector fits nothing; *out is NULL then.
+ * "gpu:1", "ref", or a part of a device's or platform's name. Where it is NULL
+ * or "", IMGPAR_DEVICE of the environment says which, if it is set. Returns
+ * IMGPAR_E_NO_DEVICE when an explicit selector fits nothing, and IMGPAR_E_ARGUMENT
+ * where an IMGPAR_* variable holds a bad value of a setting. After any failure
+ * *out is NULL, and imgpar_context_new_error() says why.
  *
  * Several devices, at most 16, work for one context: "cpu+gpu" names them, "all" is
  * every OpenCL device there is. "cpu/2" divides a device into two equal parts, which are
@@ -185,6 +189,7 @@ typedef struct imgpar_array imgpar_array;     /* a lazy, immutable value */
  * interpreter, and imgpar_context_notice() says so.
  */
 IMGPAR_API imgpar_status imgpar_context_new(const char *selector, imgpar_context **out);
+/* Takes a further reference, for imgpar_context_release(). Returns ctx; NULL is legal. */
 IMGPAR_API imgpar_context *imgpar_context_retain(imgpar_context *ctx);
 /* Arrays keep their context alive; releasing NULL is legal. */
 IMGPAR_API void imgpar_context_release(imgpar_context *ctx);
@@ -193,8 +198,8 @@ IMGPAR_API void imgpar_context_release(imgpar_context *ctx);
 IMGPAR_API const char *imgpar_context_notice(const imgpar_context *ctx);
 
 /*
- * Why the last imgpar_context_new() of this thread failed. Writes at most n
- * bytes with the terminator into buf.
+ * Why the last imgpar_context_new() of this thread failed, "" if it did not.
+ * Writes at most n bytes with the terminator into buf.
  */
 IMGPAR_API void imgpar_context_new_error(char *buf, size_t n);
 
@@ -227,11 +232,13 @@ typedef struct imgpar_device {
 /*
  * Lists the usable OpenCL devices, best first, and the reference interpreter
  * last. *out is a new list of *n pointers for imgpar_device_list_release().
+ * No OpenCL at all is no error: the list is the interpreter then. After a
+ * failure (no memory, or an OpenCL call failed) *out is NULL and *n 0.
  */
 IMGPAR_API imgpar_status imgpar_device_list(imgpar_device ***out, size_t *n);
 /* NULL is legal. */
 IMGPAR_API void imgpar_device_list_release(imgpar_device **list, size_t n);
-/* The context's own device, the first if it has several; borrowed. */
+/* The context's own device, the first if it has several, or that of ref; NULL where ctx is. Borrowed. */
 IMGPAR_API const imgpar_device *imgpar_context_device(const imgpar_context *ctx);
 /* Its k-th device, counted from 0 in the order of the selector; NULL beyond the last. Borrowed. */
 IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *ctx, size_t k);
@@ -277,7 +284,8 @@ IMGPAR_API const imgpar_device *imgpar_context_device_at(const imgpar_context *c
  * device, the others and then "schedule" from the IMGPAR_* variables of the
  * environment.
  * Returns IMGPAR_E_ARGUMENT for an unknown name or bad value, IMGPAR_E_UNSUPPORTED for a
- * library that is not there.
+ * library that is not there; the setting then stays as it was. Any thread may set one; an
+ * evaluation that has begun may still go by the value before.
  */
 IMGPAR_API imgpar_status imgpar_context_set(imgpar_context *ctx, const char *name, const char *value);
 /* What a setting takes, for a message about a bad value: "0 or 1 is expected". NULL for an unknown name. */
@@ -293,7 +301,8 @@ IMGPAR_API imgpar_status imgpar_context_keep_tuning(imgpar_context *ctx);
  * folder, on the devices that are here, and keeps it in that folder; what is for other devices is dropped. *n, unless n
  * is NULL, gets how many programs were compiled and kept. The library starts no process for that; imgpar-run does. One
  * process at a time compiles so: where another one is at it, or there is no folder, nothing is done, and that is no
- * error. Errors are those of opening a device, and IMGPAR_E_HOST_MEMORY.
+ * error, nor is a device that cannot be opened: what is for it is dropped. Errors are those of imgpar_device_list(),
+ * and IMGPAR_E_HOST_MEMORY.
  */
 IMGPAR_API imgpar_status imgpar_compile_pending(size_t *n);
 
@@ -326,10 +335,12 @@ IMGPAR_API imgpar_status imgpar_context_device_counters(const imgpar_context *ct
 
 /* One timed step of an evaluation; times in milliseconds since it began. */
 typedef struct imgpar_event {
-    const char *kind;     /* "read" "decode" "compile" "upload" "kernel" "download" "encode" "write" */
-    const char *name;     /* kernel name or path */
-    const char *ops;      /* kernels: the operations in it, "boxblur,blend" */
-    const char *schedule; /* kernels: "rows", "pixels", ... */
+    const char *kind; /* "decode" "compile" "upload" "kernel" "download" "encode" "write" */
+    /* compile, kernel: the kernel's ("ref": the interpreter); decode, write: the path, or "memory"; upload, download:
+     * the operation's, or "strip", of rows of a result; encode: the format's */
+    const char *name;
+    const char *ops;      /* kernels: the operations in it, "boxblur,blend"; else "" */
+    const char *schedule; /* kernels: "rows", "pixels", ...; else "" */
     double start_ms, end_ms;
     uint64_t bytes_read, bytes_written;
     double evaluation_ms; /* when the evaluation began, in milliseconds of the monotonic clock */
@@ -340,8 +351,9 @@ typedef struct imgpar_event {
  * Everything an evaluation may be told. What is 0 is the default: imgpar_options o = { .struct_size = sizeof o };
  * NULL instead of it means all defaults. poll, on_event and on_warning are called with user, one at a time, on the
  * thread that called the function, of several devices too; they may call functions of this header, and evaluate other
- * arrays of the context. After an answer to stop nothing is asked again: the arrays stay as they were and may be
- * evaluated again, and imgpar_save() leaves no file.
+ * arrays of the context, but none that is made of a loop (iterate() of the language) that is running. What an event or
+ * a warning points to is borrowed until the call returns. After an answer to stop nothing is asked again: the arrays
+ * stay as they were and may be evaluated again, and imgpar_save() leaves no file.
  */
 typedef struct imgpar_options {
     size_t struct_size;
@@ -363,19 +375,21 @@ typedef struct imgpar_options {
 
 /* ---- arrays ------------------------------------------------------------------ */
 
-/* A new array with a copy of data: rank extents in shape, row-major, tightly packed. Where an extent is 0 data may be
- * NULL. */
+/* A new array with a copy of data: rank (1 to IMGPAR_MAX_RANK) extents in shape, each 0 to 2^31 - 1, row-major, tightly
+ * packed. Where an extent is 0 data may be NULL. Where a value is outside of this an error array of IMGPAR_E_ARGUMENT,
+ * of more elements than any memory holds one of IMGPAR_E_LIMIT. */
 IMGPAR_API imgpar_array *imgpar_array_from_data(imgpar_context *ctx, imgpar_dtype dtype, int rank, const int64_t *shape,
                                                 const void *data);
 /*
  * The same without a copy: data is borrowed, and must not change, until
  * on_release(user, data) is called (with the array's last use; may be NULL).
  * A device that shares memory with the host reads data where it stands, if its address is a multiple of 16.
- * on_release is called also when an error array is returned.
+ * on_release is called also when an error array is returned, and on whatever thread the last use ends.
  */
 IMGPAR_API imgpar_array *imgpar_array_wrap(imgpar_context *ctx, imgpar_dtype dtype, int rank, const int64_t *shape,
                                            void *data, void (*on_release)(void *user, void *data), void *user);
 
+/* Takes a further reference, for imgpar_array_release(). Returns a; NULL is legal. */
 IMGPAR_API imgpar_array *imgpar_array_retain(imgpar_array *a);
 /* NULL is legal. With the last release the value kept by an evaluation goes too. */
 IMGPAR_API void imgpar_array_release(imgpar_array *a);
@@ -399,10 +413,12 @@ IMGPAR_API imgpar_status imgpar_array_text(imgpar_array *a, const imgpar_options
 /* Computes a and keeps its value on the device until the last release of a; in host memory
  * what several devices computed parts of. */
 IMGPAR_API imgpar_status imgpar_array_eval(imgpar_array *a, const imgpar_options *options);
-/* Computes n arrays at once, shared work done once. The message is on the array that failed. */
+/* Computes n arrays of one context at once, shared work done once, and keeps their values as imgpar_array_eval() does.
+ * The message is on the array that failed. Arrays of several contexts are IMGPAR_E_ARGUMENT. */
 IMGPAR_API imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_options *options);
-/* Computes a into dst; bytes must be info.size_bytes. Keeps no value. A device that shares memory with the host writes
- * dst itself, so that nothing is copied; where this fails, dst may hold anything. */
+/* Computes a into dst; bytes must be info.size_bytes, else IMGPAR_E_ARGUMENT. Keeps no value, unless the setting "keep"
+ * says so. A device that shares memory with the host writes dst itself, so that nothing is copied; where this fails,
+ * dst may hold anything. */
 IMGPAR_API imgpar_status imgpar_array_read(imgpar_array *a, void *dst, size_t bytes);
 /* The same with options. */
 IMGPAR_API imgpar_status imgpar_array_read_with(imgpar_array *a, void *dst, size_t bytes,
@@ -415,10 +431,12 @@ IMGPAR_API imgpar_status imgpar_array_verify(imgpar_array *a, double *max_differ
  * How a would be computed: format "text", "dot", "json" or "cl" (the OpenCL
  * source), or the graph in the pipeline language, "graph". The step of each loop
  * below a, a graph of its own, follows. *out is a new string for imgpar_free(), NULL of no arrays.
- * Compiles nothing on the device.
+ * Compiles nothing on the device. Of several arrays, which are of one context: how they
+ * would be computed together.
  */
 IMGPAR_API imgpar_status imgpar_array_explain(imgpar_array *a, const char *format, char **out);
 IMGPAR_API imgpar_status imgpar_explain(imgpar_array *const *arrays, size_t n, const char *format, char **out);
+/* Gives back what a function of this header or of imgpar_cl.h says is for it. NULL is legal. */
 IMGPAR_API void imgpar_free(void *memory);
 
 /* ---- files and blobs --------------------------------------------------------- */
@@ -480,7 +498,7 @@ IMGPAR_API const char *imgpar_path_format(const char *path);
 /* What the header of an encoded image says. */
 typedef struct imgpar_probe {
     size_t struct_size;
-    const char *format; /* "png" "jpeg" "npy" "pnm"; constant */
+    const char *format; /* "png" "jpeg" "npy" "pnm", or "cube" and "font", which are read only; constant */
     /* after EXIF orientation. Its struct_size is set by the library; it stays the last member, since it may grow */
     imgpar_info info;
 } imgpar_probe;
@@ -704,8 +722,8 @@ typedef struct imgpar_word {
  * out->struct_size is not set. */
 IMGPAR_API size_t imgpar_word_count(void);
 IMGPAR_API int imgpar_word_get(size_t index, imgpar_word *out);
-/* The operations and words a misspelt name could mean, "blur, boxblur", into the n bytes of buf; "" if
- * there are none. Returns the text's length. */
+/* The operations and words a misspelt name could mean, "blur, boxblur", into the n bytes of buf, the terminator among
+ * them, as far as they fit; "" if there are none. Returns the length of the text in buf. */
 IMGPAR_API size_t imgpar_near_names(const char *name, char *buf, size_t n);
 /* What is written here for an operation that NumPy or OpenCV call so, "clamp(a, lo, hi)" for "clip"; NULL if
  * none is known to have another name. Constant for the life of the process. */
@@ -734,12 +752,15 @@ IMGPAR_API imgpar_array *imgpar_formula_apply_safe(const imgpar_formula *formula
 /* NULL is legal. */
 IMGPAR_API void imgpar_formula_release(imgpar_formula *formula);
 
-typedef struct imgpar_pipeline imgpar_pipeline; /* a parsed pipeline file */
+/* A parsed pipeline file. It is for one thread at a time, but for imgpar_pipeline_apply() and
+ * imgpar_pipeline_apply_frames(). */
+typedef struct imgpar_pipeline imgpar_pipeline;
 
 /*
- * Parses text, named name in messages; literal paths are relative to folder (NULL: the
- * current one). Opens no file and needs no device. On failure returns IMGPAR_E_SYNTAX, and
- * *out is still a pipeline, which only carries imgpar_pipeline_message().
+ * Parses text, which is copied, named name in messages; literal paths are relative to folder
+ * (NULL: the current one). Opens no file and needs no device. Where the text is wrong returns
+ * IMGPAR_E_SYNTAX, and *out is still a pipeline, which only carries imgpar_pipeline_message();
+ * IMGPAR_E_HOST_MEMORY may leave NULL there. Releasing is the caller's in either case.
  */
 IMGPAR_API imgpar_status imgpar_pipeline_parse(const char *name, const char *text, const char *folder,
                                                imgpar_pipeline **out);
@@ -792,8 +813,10 @@ IMGPAR_API imgpar_array *imgpar_pipeline_apply(const imgpar_pipeline *p, imgpar_
 IMGPAR_API imgpar_status imgpar_pipeline_check_frames(imgpar_pipeline *p, size_t *n);
 IMGPAR_API imgpar_array *imgpar_pipeline_apply_frames(const imgpar_pipeline *p, imgpar_context *ctx,
                                                       imgpar_array *const *frames, size_t n);
-/* The first error: "FILE:LINE:COLUMN: message", the line and a caret below it. Borrowed. */
+/* Why the last function that takes p (not const) failed, "" if it did not: the first error; of a mistake in the text
+ * "FILE:LINE:COLUMN: message", the line and a caret below it. Never NULL. Borrowed until the next such call. */
 IMGPAR_API const char *imgpar_pipeline_message(const imgpar_pipeline *p);
+/* NULL is legal. */
 IMGPAR_API void imgpar_pipeline_release(imgpar_pipeline *p);
 
 /* ---- sizes of structs that are only filled in ---------------------------------- */

@@ -427,7 +427,7 @@ typedef struct imgpar_cl_arg {
     int kind;            /* IMGPAR_CL_ARG_* */
     size_t size_bytes;   /* of local memory or a struct; else 0 */
     const void *pointer; /* a buffer, or a struct; else NULL */
-    int64_t integer;
+    int64_t integer;     /* a whole number, or which input */
     double real;
 } imgpar_cl_arg;
 
@@ -557,7 +557,8 @@ typedef struct imgpar_cl_node {
     size_t struct_size;
     /* NULL where the context is ref: then compute is all that counts, and args and work are not read */
     const imgpar_cl_kernel *kernel;
-    imgpar_array *const *inputs; /* up to IMGPAR_CL_MAX_INPUTS; each whole and tightly packed for the kernel */
+    imgpar_array *const *inputs; /* up to IMGPAR_CL_MAX_INPUTS, else IMGPAR_E_LIMIT; each whole and tightly packed for
+                                  * the kernel */
     size_t n_inputs;
     imgpar_dtype dtype; /* of the result, whose elements the kernel sets all */
     int rank;

@@ -416,8 +416,7 @@ static const sqlite3_module module = {
     .xRowid = rowid,
 };
 
-/* ---- img_develop(x): of a deferred image the finished one, of anything else itself
- * --------------------------------- */
+/* ---- img_develop(x): of a deferred image the finished one, of anything else itself ---------------------------- */
 
 static void develop_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {

@@ -18,10 +18,19 @@
  * R5. No API newer than SQLite 3.31 is called.
  * R6. A function that touches files or settings is DIRECTONLY and behind two locks of our own, see locks.c.
  *
- * HOW IT WORKS values.c turns SQL values into arrays and arrays into values; scalar.c, sinks.c, header.c and apply.c
- * are the functions; table.c makes tables of the row makers in tables.c and catalog.c. A deferred image is a recipe
- * (recipe.c: bytes to checked records; graph.c: records to arrays), whose memory nested calls share (buffers.c). conn.c
- * holds what belongs to a connection, call.c errors and interruption, locks.c who may write files.
+ * HOW IT WORKS
+ *
+ * values.c turns SQL values into arrays and arrays into values; options.c reads the options of an operation. Functions
+ * are in scalar.c, sinks.c, header.c, apply.c, exif.c, measures.c, phash.c and try.c, aggregates in stack.c and
+ * montage.c. table.c makes tables of row makers (rows.c): tables.c, pixels.c, regions.c, stats.c, tiles.c, files.c,
+ * exif.c, catalog.c and reference.c.
+ *
+ * A deferred image is a recipe (recipe.c: bytes to checked records; graph.c: records to arrays), whose memory nested
+ * calls share (buffers.c). An imgpar(SELECT ...) table finishes deferred images on threads: develop.c and its parts
+ * develop_*.c, tokens.c, crew.c.
+ *
+ * conn.c holds what belongs to a connection, memo.c the images and texts.c the texts of apply() that it remembers;
+ * call.c has errors and interruption, locks.c who may write files.
  */
 #include "sqlext.h"
 

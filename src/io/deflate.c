@@ -15,7 +15,7 @@
  * the sample. Where a sample shrinks to a sixth, what was before the piece may matter, as of screenshots, which zlib
  * can look at and libdeflate cannot: so zlib deflates such a piece where it makes less of its beginning. It deflates
  * tiny ones, too, of which libdeflate stores the shortest as they are. Levels other than the default choose between
- * runs and what they are alone. (Measured on ../shared/photos with libdeflate 1.14 and zlib 1.2.13. ISA-L makes 1.04
+ * runs and what they are alone. (Measured on photographs with libdeflate 1.14 and zlib 1.2.13. ISA-L makes 1.04
  * to 1.06; zlib with less effort, deflateTune(4, 8, 32, 4), makes 1.1 to 1.2 of what is smooth.)
  *
  * Note [Joining]

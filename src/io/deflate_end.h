@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Where deflated bytes end, found by walking over their codes: deflate.c joins pieces there (its Note [Joining]). */
 #ifndef IP_IO_DEFLATE_END_H
 #define IP_IO_DEFLATE_END_H
 

@@ -9,9 +9,9 @@
  * white of its depth.
  *
  *      0  1   version, 1
- *      1  1 bit 0: bool, samples of 8 bits that are 0 or 255; else the dtype is that of the samples. Bit 1: a mask. Bit
- *         2:
- *             operators take alpha as any channel
+ *      1  1   bit 0: bool, samples of 8 bits that are 0 or 255; else the dtype is that of the samples
+ *             bit 1: a mask
+ *             bit 2: operators take alpha as any channel
  *      2  1   rank, 2 or 3; 2 in gray pictures only
  *      3  1   imgpar_space
  *      4  8   white, a double, the highest byte first; 0: data

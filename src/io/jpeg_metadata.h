@@ -28,7 +28,8 @@ typedef struct ip_jpeg_segments {
     ip_resolution resolution;
     ip_jpeg_part icc[IP_JPEG_MAX_PARTS];
     int n_icc;           /* as the first part says */
-    bool is_icc_damaged; /* a part is there twice, or none that the others count on */
+    bool is_icc_damaged; /* a part twice, its number not in 1..count, or another count than the first
+                          * part's; missing parts are found by join_parts() */
 } ip_jpeg_segments;
 
 /* Notes a segment: code 0xe0 (APP0) and above, and what follows its length. */

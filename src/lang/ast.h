@@ -85,9 +85,9 @@ typedef enum ip_statement_kind {
     IP_S_PARAM,  /* names[0], value: a constant */
     IP_S_ASSIGN, /* names, value */
     IP_S_FN,     /* names[0], value: a LAMBDA */
-    IP_S_SAVE,
-    IP_S_PRINT, /* value: a CALL */
-    IP_S_EXPR   /* value; only the last statement */
+    IP_S_SAVE,   /* value: a CALL */
+    IP_S_PRINT,  /* value: a CALL */
+    IP_S_EXPR    /* value; only the last statement */
 } ip_statement_kind;
 
 typedef struct ip_statement {

@@ -192,9 +192,9 @@ bool ip_record_has_names(const ip_record *a, const ip_record *b);
 bool ip_record_may_select(const ip_val operands[3]);
 bool ip_record_select(ip_eval *ev, size_t offset, const ip_val operands[3], ip_val *out);
 bool ip_eval_read(ip_eval *ev, const ip_node *node, ip_val *out);
-/* stencil.c: the read of a at offsets, by the rule of the stencil() around it. Not while checking. */
 /* Fails where an array has more axes than neighbours are read along. */
 bool ip_eval_has_neighbours(ip_eval *ev, size_t offset, const imgpar_array *a);
+/* stencil.c: the read of a at offsets, by the rule of the stencil() around it. Not while checking. */
 bool ip_call_read(ip_eval *ev, size_t offset, imgpar_array *a, const ip_offsets *at, ip_val *out);
 /* Is it a word of the row that reads? Messages begin with form. */
 bool ip_check_border(ip_eval *ev, const ip_node *word, const char *border, const char *form);

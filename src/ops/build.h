@@ -35,7 +35,8 @@ static inline ip_arg ip_arg_number(double v) { return (ip_arg){ .kind = IP_ARG_N
 const ip_op *ip_op_find(const char *name);
 /* The operator row written with this symbol and this many inputs ("-" 1: negation); NULL. */
 const ip_op *ip_op_find_symbol(const char *symbol, int n_inputs);
-/* Up to n near names for a misspelt one, comma-separated into buf: "blur, boxblur"; "" if none. */
+/* Up to three near names for a misspelt one, comma-separated into the size bytes of buf, cut where they do not fit:
+ * "blur, boxblur"; "" if there are none. Returns buf. */
 char *ip_op_near(const char *name, char *buf, size_t size);
 /* Could name be other, misspelt? */
 bool ip_is_near(const char *name, const char *other);

@@ -14,8 +14,7 @@ enum { C = 3 };
 static ip_expr *binary(ip_lower *l, ip_xop op, ip_expr *a, ip_expr *b) { return ip_x_binary(l->ir, op, a, b); }
 static ip_expr *number(ip_lower *l, imgpar_dtype dtype, double v) { return ip_x_number(l->ir, dtype, v); }
 
-/* ---- the rule of a call
- * ------------------------------------------------------------------------------------------- */
+/* ---- the rule of a call --------------------------------------------------------------------------------------- */
 
 static int64_t channels_of(const ip_type *type)
 {
@@ -202,8 +201,7 @@ static ip_expr *as_float(ip_lower *l, imgpar_dtype f, ip_expr *x)
     return ip_x_cast(l->ir, f, x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x);
 }
 
-/* ---- alpha stays
- * -------------------------------------------------------------------------------------------------- */
+/* ---- alpha stays ---------------------------------------------------------------------------------------------- */
 
 /* What lower() made of the node, but with its picture's alpha. */
 static ip_stage *with_alpha_of_input(ip_lower *l)
@@ -226,8 +224,7 @@ static ip_stage *with_alpha_of_input(ip_lower *l)
     return s;
 }
 
-/* ---- weighted means
- * ----------------------------------------------------------------------------------------------- */
+/* ---- weighted means ------------------------------------------------------------------------------------------- */
 
 void ip_coverage_pass(ip_lower *l, double least)
 {
@@ -420,8 +417,7 @@ static ip_stage *weighed_by_alpha(ip_lower *l)
     return plain ? quotients(l, &coverage, sums, plain) : NULL;
 }
 
-/* ---- two pictures
- * ------------------------------------------------------------------------------------------------- */
+/* ---- two pictures --------------------------------------------------------------------------------------------- */
 
 ip_expr *ip_lower_opaque(ip_lower *l, ip_expr *x)
 {

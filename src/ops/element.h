@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of sides up to that rows * cols is an int. */
+/* MOST_SIDE: of sides up to this, rows * cols of an element is an int. */
 enum { IP_ELEMENT_MOST_RUNS = 1024, IP_ELEMENT_MOST_SIDE = 32767 };
 
 /* Neighbours of a line, a row or a column of the element: from `from` on so many side by side. Places are counted from

@@ -6,8 +6,9 @@
 
 #include "ir/opaque.h"
 
-/* Cycles at most, each of which leaves about a third of what is missing, where hardly anything is known more; the share
- * of the largest value that a cycle changes, or found left over, where one more is the last. */
+/* The answer is improved in cycles, this many at most: each leaves about a third of the error, more of it where hardly
+ * anything is known. LEAST: after a cycle in which neither a change nor a residual was above this share of the largest
+ * known value one more follows, the last. */
 enum { IP_HARMONIC_CYCLES = 240 };
 #define IP_HARMONIC_LEAST_F32 5e-6
 #define IP_HARMONIC_LEAST_F64 3e-10

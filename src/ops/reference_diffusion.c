@@ -5,12 +5,12 @@
  * each some columns behind the one above it.
  *
  * Note [Rows side by side]
- * LANES rows are a strip. At a step row r of it is at column step - LAG r, so that what it
- * needs of the rows above, up to REACH columns ahead, is there. The errors of a step stand side by side behind those of
- * the two rows before the strip, which are at columns of their own likewise: from its k-th element on an element of
- * `errors` holds, for each row, the error of the row 2 - k above. What has come to a pixel is added up in the order in
- * which the errors were made, as a loop over pixels would, so sums are the same to the bit. Where every second row goes
- * from right to left a strip is one row.
+ * LANES rows are a strip. At a step row r of it is at column step - LAG r, so that what it needs of the rows above, up
+ * to REACH columns ahead, is there. The errors of a step stand side by side behind those of the two rows before the
+ * strip, which are at columns of their own likewise: from its k-th element on an element of `errors` holds, for each
+ * row, the error of the row 2 - k above. What has come to a pixel is added up in the order in which the errors were
+ * made, as a loop over pixels would, so sums are the same to the bit. Where every second row goes from right to left a
+ * strip is one row.
  */
 #include "ops/diffusion.h"
 

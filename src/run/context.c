@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Contexts: opening and releasing them, their settings and the environment's, counters, forked processes. */
 #include "run/context.h"
 
 #include "base/alloc.h"

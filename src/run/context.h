@@ -31,12 +31,14 @@ struct imgpar_context {
     atomic_int refs;
     unsigned process; /* that opened it; see Note [Forked processes] */
     ip_devices devices;
-    ip_device *device;    /* the first of them; NULL: ref */
-    imgpar_device info;   /* of ref; else the device's facts have it */
-    char *notice;         /* NULL: nothing to say */
-    char *dump;           /* IMGPAR_DUMP; NULL */
-    pthread_mutex_t lock; /* guards the settings */
-    uint64_t n_settings;  /* how often one was changed */
+    ip_device *device;  /* the first of them; NULL: ref */
+    imgpar_device info; /* of ref; else the device's facts have it */
+    char *notice;       /* NULL: nothing to say */
+    char *dump;         /* IMGPAR_DUMP; NULL */
+    /* Guards n_settings to mem_limit, and plans. It is taken before the locks of devices, their pools, decoded and
+     * kept, and while none of these is held. */
+    pthread_mutex_t lock;
+    uint64_t n_settings; /* how often one was changed */
     bool fuse;
     ip_tuning tuning;
     bool checks; /* kernels are compiled with checks */

@@ -85,9 +85,9 @@ imgpar_status ip_evaluation_bind_source(evaluation *e, const ip_stage *s, ip_err
 void ip_evaluation_change_source(evaluation *e, ip_stage *s, ip_value *takes);
 /* A source's value; borrowed. */
 imgpar_status ip_evaluation_source(evaluation *e, const ip_stage *s, ip_value **out, ip_error *err);
-/* Its results, computed by the interpreter. */
 /* Work that interpreting the stages is, of the unit of progress (progress.h). */
 double ip_ref_work(const ip_ir *ir);
+/* Its results, computed by the interpreter. */
 imgpar_status ip_evaluation_run_on_ref(evaluation *e, ip_value **values, ip_error *err);
 /* Runs the kernels that make what is needed; the bindings keep it until ip_evaluation_unbind(). */
 imgpar_status ip_evaluation_run_kernels(evaluation *e, ip_error *err);

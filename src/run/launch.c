@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * ip_kernel_run(): the kernel's program is found or built, images, scratch memory and parameters are made, then it is
+ * launched as its schedule wants, in batches where somebody polls (Note [Batches]), and a fold's partial results are
+ * folded by a last launch. Also what events tell of that.
+ */
 #include "run/launching.h"
 
 #include "base/alloc.h"

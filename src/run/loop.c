@@ -177,8 +177,7 @@ static bool is_made_alone(const imgpar_array *node)
 }
 
 /* The loops and what else is made alone that a step reads and does not change, but for what is differentiated, which
- * must stay in the graph; of branches, if there are
- * any, those that their conditions read. */
+ * must stay in the graph; of branches, if there are any, those that their conditions read. */
 static imgpar_status find_unchanged(const ip_loop *loop, imgpar_array *const *branches, size_t n_branches,
                                     const ip_choices *choices, ip_held *out, ip_error *err)
 {

@@ -205,7 +205,8 @@ static void declare(ip_str *out, const words *used)
     }
 }
 
-/* Sections, of which the first `n` characters of source consist, that words of it need. */
+/* The declarations that words need, then the sections of source that words need, in their order. From the last section
+ * back to the first, since a section uses words of those before it: what is kept adds its own words. */
 static char *with_needed(const char *source, words *used)
 {
     enum { MOST_SECTIONS = 256 };

@@ -273,7 +273,7 @@ imgpar_status ip_buffer_new(ip_device *device, size_t size_bytes, ip_buffer **ou
     if (!buffer) st = make(device, size_bytes, &buffer, err);
     pthread_mutex_unlock(&pool->lock);
     if (!buffer) return st;
-    ip_pending_tidy(&buffer->pending);
+    ip_pending_tidy(&buffer->pending); /* without the order lock: out of the pool nobody else has the buffer */
     buffer->device = ip_device_hold(device);
     buffer->size_bytes = size_bytes;
     atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);

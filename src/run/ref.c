@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Running stages on the host: which are needed, in which order, and when their memory goes. The values are made in
- * ref_program.c and ref_eval.c, reductions in ref_reduce.c,
- * recurrences in ref_scan.c.
+ * ref_program.c and ref_eval.c, reductions in ref_reduce.c, recurrences in ref_scan.c.
  */
 #include "run/ref_impl.h"
 

@@ -3,10 +3,10 @@
  * The operations of the reference interpreter as loops over n values, one for each operation and dtype. Values stand in
  * their own dtype (BOOL as a byte, 0 or 1), so integers wrap by being stored, and a vector holds as many as it can.
  *
- * ref_loops.c is compiled once for each set of vector instructions that the compiler knows, ip_ref_loops() chooses by
- * the processor; all of them give the same bytes.
+ * ref_loops.c is compiled once for each set of vector instructions that the compiler knows; ip_ref_loops_here()
+ * (ref_choose.c) chooses by the processor. All of them give the same bytes.
  *
- *     loop = ip_ref_loops()->op[IP_X_ADD][IMGPAR_I32];
+ *     loop = ip_ref_loops_here()->op[IP_X_ADD][IMGPAR_I32];
  *     loop(n, sums, a, b, NULL)
  */
 #ifndef IP_RUN_REF_LOOPS_H

@@ -24,13 +24,14 @@ typedef struct ip_candidates {
     ip_error why_not; /* the first thing that kept a device out; status OK: nothing did */
 } ip_candidates;
 
-/* Fills *out, which is new for ip_candidates_clear(). No platform or device is not a failure: n is 0. */
 /* One thread at a time may make drivers list, open or close devices: PoCL sets its devices up on first use without
- * a lock, and crashes where two threads are first. */
+ * a lock, and crashes where two threads are first. The lock is the process's, and a thread that holds it may take it
+ * again: a failed opening closes devices. */
 void ip_drivers_lock(void);
 void ip_drivers_unlock(void);
 
-/* The caller holds the drivers' lock. */
+/* Fills *out, which is new for ip_candidates_clear(). No platform or device is not a failure: n is 0. The caller holds
+ * the drivers' lock. */
 imgpar_status ip_candidates_find(ip_candidates *out, ip_error *err);
 void ip_candidates_clear(ip_candidates *found);
 

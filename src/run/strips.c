@@ -220,7 +220,7 @@ static imgpar_status run_strips(evaluation *e, int64_t y0, int64_t y1, ip_error 
                        "%s: needs more than the %llu kB that are left for it on the device", s->node->op->info.name,
                        (unsigned long long)(ip_device_budget_left(e->runner.device) >> 10));
     imgpar_status st = run_strips_of(e, y0, y1, rows, err);
-    while (st == IMGPAR_E_DEVICE_MEMORY && rows > 1) { /* rings and other scratch took what was left */
+    while (st == IMGPAR_E_DEVICE_MEMORY && rows > 1) { /* line buffers and other scratch took what was left */
         rows = (rows + 1) / 2;
         *err = (ip_error){ IMGPAR_OK, "" };
         st = run_strips_of(e, y0, y1, rows, err);

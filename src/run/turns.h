@@ -8,7 +8,8 @@
  * evaluation holds it as a reader until its result is where the caller wants it (a turn). One that ran out of memory
  * while others ran gives its turn back, waits until it can hold the lock as the writer (it is alone), and begins again.
  * A waiting writer stops new readers. A thread that has a turn joins it when it evaluates again: steps of loops do, and
- * what a caller's poll evaluates; otherwise it would wait for itself. What runs short of memory within a turn that
+ * what a caller's poll evaluates; otherwise it would wait for itself. (A thread has one turn at most, so what a poll
+ * evaluates in another context joins it, too, and has no turn there.) What runs short of memory within a turn that
  * waits already does not wait again. What is held while waiting is little: values that a loop carries.
  */
 #ifndef IP_RUN_TURNS_H

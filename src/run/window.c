@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Two threads share a window: the one that decodes, and the one that computes, which owns it. While the first runs it
+ * alone uses the reader, and writes memory behind row `filled` without the lock, with `reads` set. The owner moves or
+ * replaces memory only with `moves` set and `reads` not: no batch begins then, and none is on its way. Where no thread
+ * was started the owner decodes itself, when rows are asked for.
+ */
 #include "run/window.h"
 
 #include "base/alloc.h"
