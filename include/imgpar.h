@@ -167,7 +167,8 @@ typedef struct imgpar_array imgpar_array;     /* a lazy, immutable value */
  * Opens a device. selector: NULL for the best one there is (a discrete GPU,
  * else a CPU, else the built-in reference interpreter), or "cpu", "gpu",
  * "gpu:1", "ref", or a part of a device's or platform's name. Where it is NULL
- * or "", IMGPAR_DEVICE of the environment says which, if it is set. Returns
+ * or "", IMGPAR_DEVICE of the environment says which, if it is set; "best" is the best
+ * one there is whatever it says. Returns
  * IMGPAR_E_NO_DEVICE when an explicit selector fits nothing, and IMGPAR_E_ARGUMENT
  * where an IMGPAR_* variable holds a bad value of a setting. After any failure
  * *out is NULL, and imgpar_context_new_error() says why.

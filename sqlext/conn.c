@@ -114,11 +114,10 @@ static imgpar_context *open_context(ip_sql_call *call, const char *selector)
     return context;
 }
 
-/* Opens the device that value names, or the best one. */
+/* Opens the device that value names. */
 static imgpar_context *open_device(ip_sql_call *call, const char *value)
 {
-    const char *selector = strcmp(value, setting_rows[IP_SQL_SET_DEVICE].standard) ? value : NULL;
-    imgpar_context *context = open_context(call, selector);
+    imgpar_context *context = open_context(call, value);
     if (context && imgpar_context_notice(context))
         sqlite3_log(SQLITE_NOTICE, "imgpar: %s", imgpar_context_notice(context)); /* R3 */
     return context;

@@ -32,24 +32,40 @@ bool ip_sql_waits(ip_sql_kind kind, imgpar_status status)
 
 #define MAX_PIXELS_HINT "(max_pixels; IMGPAR_MAX_PIXELS or img_setting() raises it)"
 
-/* "256M": the setting was checked when it was made. */
-static uint64_t number_of_pixels(const char *text)
+/* "256M", "0.5g" or "1e9": the setting was checked when it was made. By hand, since strtod() goes by the locale. */
+static double number_of_pixels(const char *text)
 {
-    static const char units[] = "KMGT";
-    char *unit;
-    const uint64_t n = strtoull(text, &unit, 10);
-    const char *found = *unit ? strchr(units, *unit & ~0x20) : NULL; /* either case */
-    const int bits = found ? 10 * ((int)(found - units) + 1) : 0;
-    return n > UINT64_MAX >> bits ? UINT64_MAX : n << bits;
+    static const char units[] = "KMG";
+    double n = 0, place = 1;
+    text += strspn(text, " +");
+    for (; *text >= '0' && *text <= '9'; text++)
+        n = n * 10 + (*text - '0');
+    if (*text == '.')
+        for (text++; *text >= '0' && *text <= '9'; text++)
+            n += (*text - '0') * (place /= 10);
+    if ((*text | 0x20) == 'e') {
+        char *end;
+        long exponent = strtol(text + 1, &end, 10);
+        text = end;
+        for (; exponent > 0 && n < 1e300; exponent--)
+            n *= 10;
+        for (; exponent < 0 && n > 0; exponent++)
+            n /= 10;
+    }
+    const char *unit = *text ? strchr(units, *text & ~0x20) : NULL; /* either case */
+    for (const char *u = units; unit && u <= unit; u++)
+        n *= 1024;
+    return n;
 }
 
 int ip_sql_work_check(ip_sql_call *call, const char *where, const imgpar_info *info, uint64_t *elements)
 {
     static const uint64_t MAX_ELEMENTS = UINT64_C(1) << 36;
     const char *origin, *limit = ip_sql_setting_value(call->conn, IP_SQL_SET_MAX_PIXELS, &origin);
-    uint64_t most = number_of_pixels(limit), size = imgpar_dtype_size(info->dtype);
+    const double most = number_of_pixels(limit);
+    const uint64_t size = imgpar_dtype_size(info->dtype);
     *elements += info->size_bytes / size;
-    if ((double)info->depth * (double)info->height * (double)info->width > (double)most)
+    if ((double)info->depth * (double)info->height * (double)info->width > most)
         return ip_sql_call_fail(call, SQLITE_ERROR, "%s%s%lld x %lld pixels are above the limit of %s " MAX_PIXELS_HINT,
                                 where ? where : "", where ? ": " : "", (long long)info->width,
                                 (long long)(info->height * info->depth), limit);

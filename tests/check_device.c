@@ -144,6 +144,17 @@ START_TEST(part_of_a_name_in_any_case_selects)
 }
 END_TEST
 
+START_TEST(the_best_device_is_there_whatever_the_environment_names)
+{
+    imgpar_context *context;
+    setenv("IMGPAR_DEVICE", "no such device", 1); /* each test has a process of its own */
+    ck_assert_int_eq(imgpar_context_new(NULL, &context), IMGPAR_E_NO_DEVICE);
+    ck_assert_int_eq(imgpar_context_new("best", &context), IMGPAR_OK);
+    ck_assert_str_ne(imgpar_context_device(context)->kind, "ref");
+    imgpar_context_release(context);
+}
+END_TEST
+
 /* PoCL reads its library of built-in functions once for each CL context: src/run/device.c, Note [Shared contexts]. */
 START_TEST(devices_of_pocl_that_are_open_at_once_share_a_context)
 {
@@ -1145,6 +1156,7 @@ int main(int argc, char **argv)
     tcase_add_test(t, devices_are_listed_with_facts);
     tcase_add_test(t, every_listed_selector_opens_its_device);
     tcase_add_test(t, part_of_a_name_in_any_case_selects);
+    tcase_add_test(t, the_best_device_is_there_whatever_the_environment_names);
     tcase_add_test(t, devices_of_pocl_that_are_open_at_once_share_a_context);
     tcase_add_loop_test(t, a_missing_device_is_one_clear_line, 0, sizeof missing / sizeof *missing);
     tcase_add_test(t, without_a_platform_there_are_no_devices);

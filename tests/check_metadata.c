@@ -781,6 +781,7 @@ START_TEST(a_merged_packet_names_no_extension)
         "<rdf:RDF/>",
         "",
         "<rdf:RDF xmpNote:HasExtendedXMP=\"",
+        "<rdf:RDF a> xmpNote:HasExtendedXMP=\"A</rdf:RDF>\"", /* ends behind what it stands in */
     };
     static const char *const merged[] = { "<rdf:RDF><a /><b/></rdf:RDF>", "<rdf:RDF><a /><b/></rdf:RDF>",
                                           "<rdf:RDF><a /><b/></rdf:RDF>" };
@@ -984,7 +985,7 @@ int main(void)
     tcase_add_loop_test(c, extended_xmp_and_iptc_are_kept_through_every_operation, 0, 2 * N(annotated));
     tcase_add_loop_test(c, xmp_of_any_size_goes_from_png_to_jpeg_and_back, 0, N(long_packets));
     tcase_add_test(c, memory_may_end_where_long_xmp_is_written);
-    tcase_add_loop_test(c, a_merged_packet_names_no_extension, 0, 6);
+    tcase_add_loop_test(c, a_merged_packet_names_no_extension, 0, 7);
     tcase_add_loop_test(c, damaged_extended_xmp_and_iptc_are_left_out, 0, N(damages));
     tcase_add_loop_test(c, iptc_of_a_png_is_read_from_its_digits, 0, N(texts));
     tcase_add_loop_test(c, exif_of_a_png_is_read_from_its_digits_where_there_is_no_chunk, 0, N(exif_texts));

@@ -190,6 +190,18 @@ START_TEST(a_recipe_of_too_much_work_is_refused)
     expect(db, "SELECT img_setting('max_pixels', '11')", "11");
     expect_error(db, "SELECT img_width(" GRAY "), blur(" GRAY ", 2)", SQLITE_ERROR,
                  "blur(): argument 1: 4 x 3 pixels are above the limit of 11 " MAX_PIXELS_HINT);
+    static const char *const as_many[] = { "0.09765625k", "1e2", "+.1E3", "1000e-1", "100" };
+    for (size_t k = 0; k < sizeof as_many / sizeof *as_many; k++) {
+        char sql[80], message[120];
+        snprintf(sql, sizeof sql, "SELECT img_setting('max_pixels', '%s')", as_many[k]);
+        expect(db, sql, as_many[k]);
+        expect(db, "SELECT img_width(resize(lazy(" GRAY "), 10, 10))", "10");
+        snprintf(message, sizeof message, "resize(): 11 x 10 pixels are above the limit of %s " MAX_PIXELS_HINT,
+                 as_many[k]);
+        expect_error(db, "SELECT img_width(resize(lazy(" GRAY "), 11, 10))", SQLITE_ERROR, message);
+    }
+    expect(db, "SELECT img_setting('max_pixels', '1G')", "1G");
+    expect(db, "SELECT img_width(resize(lazy(" GRAY "), 30000, 30000))", "30000");
     expect(db, "SELECT img_setting('mem_limit', '64M')", "64M");
     expect(db, "SELECT img_setting('mem_limit', 'auto')", "auto");
     expect(db, "SELECT img_setting('host_limit', '64M')", "64M");

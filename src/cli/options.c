@@ -82,7 +82,7 @@ static const row rows[] = {
     { OPT_VERIFY, "verify", optional_argument, "[=TOL]", 0, NULL,
       "compare with the reference interpreter; exit 1 above TOL (default 1)" },
     { OPT_DEVICE, "device", required_argument, "=SEL", WORD(device), NULL,
-      "cpu, gpu, gpu:1, ref or a part of a device's name; several: cpu+gpu, all, cpu/2" },
+      "best, cpu, gpu, gpu:1, ref or a part of a device's name; several: cpu+gpu, all, cpu/2" },
     { OPT_PLACEMENT, "placement", required_argument, "=WHICH", WORD(placement), NULL,
       "of several devices: auto, a number from 0, or weights 2:1" },
     { OPT_SCHEDULE, "schedule", required_argument, "=NAME", WORD(schedule), "auto|rows|tiles|texture|pixels|ref",

@@ -100,7 +100,7 @@ static imgpar_status parse_descr(cursor *c, layout *l)
                        "field as an array of its own",
                        c->s->name);
     if (!take_string(c, &text, &n)) return bad_header(c, "has no text after 'descr'");
-    for (int i = 0; i < IMGPAR_N_DTYPES && n >= 3 && strchr("<>|=", text[0]); i++) {
+    for (int i = 0; i < IMGPAR_N_DTYPES && n >= 3 && text[0] && strchr("<>|=", text[0]); i++) {
         if (strlen(descr_of[i]) != n - 1 || memcmp(text + 1, descr_of[i], n - 1) != 0) continue;
         const bool is_big = text[0] == '>';
         const bool is_wide = imgpar_dtype_size((imgpar_dtype)i) > 1;

@@ -94,7 +94,7 @@ void ip_xmp_append_merged(ip_str *out, const ip_blob *xmp, const ip_blob *extens
     const unsigned char *more = extension->bytes ? find_descriptions(extension, &more_stop) : NULL;
     size_t n_note;
     const unsigned char *const note = find_note(xmp, &n_note);
-    if (!more || !find_descriptions(xmp, &stop) || (note < end && note > stop)) {
+    if (!more || !find_descriptions(xmp, &stop) || (note < end && note + n_note > stop)) {
         append_range(out, xmp->bytes, end);
         return;
     }

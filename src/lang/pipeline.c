@@ -36,8 +36,9 @@ struct applied {
 static applied *new_applied(void)
 {
     applied *a = ip_zalloc(sizeof *a);
-    if (a) pthread_mutex_init(&a->lock, NULL);
-    return a;
+    if (!a || pthread_mutex_init(&a->lock, NULL) == 0) return a;
+    ip_free(a);
+    return NULL;
 }
 
 /* The one before is forgotten. Takes t over. */

@@ -29,6 +29,16 @@ static imgpar_status check_arrays(imgpar_array *const *arrays, size_t n)
     return IMGPAR_OK;
 }
 
+static bool are_of_one_context(imgpar_array *const *arrays, size_t n, const char *what, ip_error *err)
+{
+    for (size_t k = 1; k < n; k++)
+        if (arrays[k]->ctx != arrays[0]->ctx) {
+            ip_fail(err, IMGPAR_E_ARGUMENT, "%s: the arrays belong to different contexts", what);
+            return false;
+        }
+    return true;
+}
+
 /* A failure goes on every array that was asked for: which one caused it is in the message. */
 static imgpar_status failed(imgpar_array *const *arrays, size_t n, const ip_error *err)
 {
@@ -65,11 +75,7 @@ imgpar_status imgpar_eval(imgpar_array *const *arrays, size_t n, const imgpar_op
     imgpar_status st = check_arrays(arrays, n);
     if (st || n == 0) return st;
     if (know_options("eval", &options, &known, &err)) return failed(arrays, n, &err);
-    for (size_t k = 1; k < n; k++)
-        if (arrays[k]->ctx != arrays[0]->ctx) {
-            ip_fail(&err, IMGPAR_E_ARGUMENT, "eval: the arrays belong to different contexts");
-            return failed(arrays, n, &err);
-        }
+    if (!are_of_one_context(arrays, n, "eval", &err)) return failed(arrays, n, &err);
     ip_value **values = ip_zalloc(n * sizeof *values);
     if (!values) {
         ip_fail_memory(&err, "evaluating");
@@ -549,6 +555,7 @@ imgpar_status imgpar_explain(imgpar_array *const *arrays, size_t n, const char *
     *out = NULL;
     imgpar_status st = check_arrays(arrays, n);
     if (st || n == 0) return st;
+    if (!are_of_one_context(arrays, n, "explain", &err)) return failed(arrays, n, &err);
     if (format && strcmp(format, "graph") == 0) {
         *out = ip_graph_unparse(arrays, n);
         if (!*out) ip_fail_memory(&err, "explaining");

@@ -229,7 +229,7 @@ static imgpar_status take_notice(imgpar_context *ctx, const char *why)
     return ctx->notice ? IMGPAR_OK : ip_fail_memory(NULL, "opening a context");
 }
 
-/* selector NULL or empty: what the environment says, else the best there is. */
+/* selector NULL or empty: what the environment says, else the best there is; "best": that whatever it says. */
 static imgpar_status open_device(imgpar_context *ctx, const char *selector, ip_error *err)
 {
     ip_error why = { IMGPAR_OK, "" };
@@ -239,6 +239,7 @@ static imgpar_status open_device(imgpar_context *ctx, const char *selector, ip_e
         selector = getenv("IMGPAR_DEVICE");
         if (selector && !*selector) selector = NULL;
     }
+    if (selector && strcmp(selector, "best") == 0) selector = NULL;
     if (selector && strcmp(selector, "ref") == 0) return IMGPAR_OK;
     if (ip_drivers_are_of_the_parent()) {
         static const char forked[] =

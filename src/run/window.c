@@ -289,7 +289,7 @@ static imgpar_status wait_for(ip_window *w, int64_t y1, ip_error *err)
 
 imgpar_status ip_window_rows(ip_window *w, int64_t y0, int64_t y1, void **memory, int64_t *first, ip_error *err)
 {
-    imgpar_status st = y0 < w->base ? rewind_reader(w, err) : IMGPAR_OK;
+    imgpar_status st = y0 < ip_window_first(w) ? rewind_reader(w, err) : IMGPAR_OK;
     if (st) return st;
     pthread_mutex_lock(&w->lock);
     st = move_rows(w, y0, y1, err);
@@ -309,7 +309,15 @@ imgpar_status ip_window_end(ip_window *w, ip_error *err)
 }
 
 ip_str *ip_window_warnings(ip_window *w) { return &w->told; }
-int64_t ip_window_first(const ip_window *w) { return w->base; }
+
+int64_t ip_window_first(ip_window *w)
+{
+    pthread_mutex_lock(&w->lock);
+    const int64_t first = w->base;
+    pthread_mutex_unlock(&w->lock);
+    return first;
+}
+
 double ip_window_busy_ms(const ip_window *w) { return w->busy_ms; }
 
 void ip_window_free(ip_window *w)

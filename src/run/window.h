@@ -32,7 +32,7 @@ typedef struct ip_window ip_window;
 imgpar_status ip_window_open(const ip_window_of *of, ip_window **out, ip_error *err);
 imgpar_status ip_window_rows(ip_window *w, int64_t y0, int64_t y1, void **memory, int64_t *first, ip_error *err);
 /* Rows before it are decoded again if they are asked for; of use once ip_window_rows() has given some. */
-int64_t ip_window_first(const ip_window *w);
+int64_t ip_window_first(ip_window *w);
 /* All rows before of.end have been asked for. */
 imgpar_status ip_window_end(ip_window *w, ip_error *err);
 /* Warnings, a line each, of all rows that were decoded; after ip_window_end(). */
