@@ -32,19 +32,24 @@ bool ip_sql_waits(ip_sql_kind kind, imgpar_status status)
 
 #define MAX_PIXELS_HINT "(max_pixels; IMGPAR_MAX_PIXELS or img_setting() raises it)"
 
-/* "256M", "0.5g" or "1e9": the setting was checked when it was made. By hand, since strtod() goes by the locale. */
+/* "256M", "0.5g", "1e9" or "0x100": the setting was checked when it was made. By hand, since strtod()
+ * goes by the locale. */
 static double number_of_pixels(const char *text)
 {
     static const char units[] = "KMG";
     double n = 0, place = 1;
+    char *end;
     text += strspn(text, " +");
+    if (text[0] == '0' && (text[1] | 0x20) == 'x') {
+        n = (double)strtoull(text, &end, 16);
+        text = end;
+    }
     for (; *text >= '0' && *text <= '9'; text++)
         n = n * 10 + (*text - '0');
     if (*text == '.')
         for (text++; *text >= '0' && *text <= '9'; text++)
             n += (*text - '0') * (place /= 10);
     if ((*text | 0x20) == 'e') {
-        char *end;
         long exponent = strtol(text + 1, &end, 10);
         text = end;
         for (; exponent > 0 && n < 1e300; exponent--)

@@ -190,7 +190,7 @@ START_TEST(a_recipe_of_too_much_work_is_refused)
     expect(db, "SELECT img_setting('max_pixels', '11')", "11");
     expect_error(db, "SELECT img_width(" GRAY "), blur(" GRAY ", 2)", SQLITE_ERROR,
                  "blur(): argument 1: 4 x 3 pixels are above the limit of 11 " MAX_PIXELS_HINT);
-    static const char *const as_many[] = { "0.09765625k", "1e2", "+.1E3", "1000e-1", "100" };
+    static const char *const as_many[] = { "0.09765625k", "1e2", "+.1E3", "1000e-1", "0x64", "100" };
     for (size_t k = 0; k < sizeof as_many / sizeof *as_many; k++) {
         char sql[80], message[120];
         snprintf(sql, sizeof sql, "SELECT img_setting('max_pixels', '%s')", as_many[k]);
