@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Host memory and the fault hook. The hook's counters are the one piece of
- * mutable global state in the library: they must outlive any object, because
- * a test makes the creation of the first object fail too. They are atomic, so
- * that counting stays right while several threads allocate.
+ * Host memory and the fault hook. The hook's counters are global: they must
+ * outlive any object, because a test makes the creation of the first object
+ * fail too. They are atomic, so that counting stays right while several
+ * threads allocate.
  */
 #include "base/alloc.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --help, --help OP, --list-ops, --list-devices. Nothing is written here that the table does not say. */
+/* --help, --help OP, --list-ops, --list-devices. Operations and options are told from their tables alone. */
 #include "help.h"
 #include "options.h"
 #include "output.h"

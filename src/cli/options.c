@@ -179,7 +179,7 @@ static int apply(options *o, const row *r, const char *argument)
     return EXIT_DONE;
 }
 
-/* What getopt_long() wants: ":e:o:h::" and the long rows. */
+/* What getopt_long() wants: the letters of the rows that have one, such as ":e:o:", and the long rows. */
 static void to_getopt(char *letters, struct option *longs)
 {
     *letters++ = ':';

@@ -42,7 +42,7 @@ typedef struct options {
     bool recursive, listed, skips_existing, stops_on_error; /* -0: listed */
     double tolerance;                                       /* of --verify */
     const char *file;                                       /* FILE.conf, "-", or NULL with -e */
-    char **words;                                           /* NAME=VALUE; with -o files, too */
+    char **words;                                           /* NAME=VALUE, and files where takes_files() */
     int n_words;
 } options;
 
@@ -59,7 +59,7 @@ int check_settings_of(const char *format, const options *o);
 int check_given_once(char *const *settings, int n);
 /* Is it "-", or FILE.y4m? */
 bool is_video_name(const char *path);
-/* Are words files? With a video, with -o, and where -e reads $1: then its result is printed. */
+/* Are words files? With -o, where -e reads $1, and where a pipeline file gets one; without -o results are printed. */
 bool takes_files(const options *o);
 /* The length of the NAME in NAME=VALUE; 0: the word is none. */
 size_t setting_name_length(const char *word);

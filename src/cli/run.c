@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From text to done. What is wrong with the text is found before a device or
- * any file but the pipeline's own is opened (exit 2); everything later is exit 1.
+ * any file but the pipeline's own and a video is opened (exit 2); everything
+ * later is exit 1.
  */
 #include "run.h"
 #include "background.h"

@@ -2,8 +2,8 @@
 /*
  * One operation: the public facts of its row (names, parameters, formula,
  * tolerance, example) and the two functions behind it. infer() is called when a
- * node is built, lower() when a plan is made. Rows are written in ops/ops.def;
- * nothing else in the library knows an operation by name.
+ * node is built, lower() when a plan is made. Rows are written in ops/ops.def.
+ * lang/ builds syntax of its own from some by name: lists are numbers() there.
  */
 #ifndef IP_GRAPH_OP_H
 #define IP_GRAPH_OP_H

@@ -305,7 +305,6 @@ ip_stage *ip_stages_tile(ip_lower *l)
     return ip_view_stage(l, ip_view_read(l, 0, at));
 }
 
-/* The element at k comes from k - offset, or from behind the end: + extent. */
 /*
  * Note [Axes that stay]
  * What is shifted along some of z, y and x is shifted along each of them by an argument, which may be 0: a shift down
@@ -314,6 +313,7 @@ ip_stage *ip_stages_tile(ip_lower *l)
  * their own, which copies them: 0.23 ms of 4 million bytes, where one that looks for the ends of each row takes 1.4.
  * Channels are part of the program.
  */
+/* The element at k comes from k - offset, or from behind the end: + extent. */
 static ip_stage *shifted_round(ip_lower *l, int64_t offsets[IP_MAX_AXES])
 {
     ip_expr *at[IP_MAX_AXES];
