@@ -669,6 +669,10 @@ START_TEST(buffers_and_arrays_are_each_other)
     bad = imgpar_open(ctx, "no-such-file.png");
     FAILS(imgpar_cl_buffer_of(bad, &of_error), IMGPAR_E_IO, "no-such-file.png");
     imgpar_array_release(bad);
+    imgpar_array *empty = imgpar_apply(ctx, "zeros(shape=[0 3])", NULL, 0);
+    FAILS(imgpar_cl_buffer_of(empty, &of_error), IMGPAR_E_ARGUMENT, "buffer_of");
+    ck_assert_ptr_null(of_error);
+    imgpar_array_release(empty);
     imgpar_cl_buffer_release(result);
 }
 END_TEST

@@ -623,6 +623,44 @@ START_TEST(neighbours_are_read_by_border_rules)
 }
 END_TEST
 
+/* The value beyond the border is real, however it is written and whichever input is complex; so is an offset. */
+START_TEST(what_lies_beyond_the_border_is_real)
+{
+    static inputs in;
+    static float got[MAX_COUNT][2];
+    const struct shape *s = &shapes[1];
+    const int64_t h = s->n[0], w = s->n[1];
+    make_inputs(&in, s);
+    static const struct {
+        const char *text;
+        number left, middle;
+        bool is_real;
+    } rows[] = {
+        { "convolve($1, [3 2 0], border=constant, cval=5)", 3, 2, false },
+        { "convolve($1, [3 2 0], border=constant, cval=[5])", 3, 2, false },
+        { "convolve($1, [3 2 0], border=constant, cval=5, offset=7) - 7", 3, 2, false },
+        { "convolve_by($1, complex(reshape(numbers([3 2 0]), [1 3]), reshape(numbers([1 4 0]), [1 3])), "
+          "border=constant, cval=5)",
+          CMPLX(3, 1), CMPLX(2, 4), false },
+        { "convolve_by(real($1), complex(reshape(numbers([3 2 0]), [1 3]), reshape(numbers([1 4 0]), [1 3])), "
+          "border=constant, cval=5)",
+          CMPLX(3, 1), CMPLX(2, 4), true },
+    };
+    for (size_t t = 0; t < sizeof rows / sizeof *rows; t++) {
+        imgpar_array *a = imgpar_apply(ctx, rows[t].text, in.array, 1);
+        ck_assert_msg(imgpar_array_read(a, got, (size_t)(h * w) * 8) == IMGPAR_OK, "%s", imgpar_array_message(a));
+        for (int64_t k = 0; k < h * w; k++) {
+            number left = k % w > 0 ? z_of(&in, 0, k - 1) : 5, middle = z_of(&in, 0, k);
+            if (rows[t].is_real) left = creal(left), middle = creal(middle);
+            check_near(rows[t].text, k, CMPLX((double)got[k][0], (double)got[k][1]),
+                       left * rows[t].left + middle * rows[t].middle, 40);
+        }
+        imgpar_array_release(a);
+    }
+    free_inputs(&in);
+}
+END_TEST
+
 /* Real numbers of any dtype become complex beside complex ones, and what a view adds is real. */
 START_TEST(views_join_real_and_complex_numbers)
 {
@@ -829,6 +867,7 @@ int main(void)
     tcase_add_test(c, linear_operations_and_folds_take_complex_numbers);
     tcase_add_test(c, loops_carry_complex_numbers);
     tcase_add_test(c, neighbours_are_read_by_border_rules);
+    tcase_add_test(c, what_lies_beyond_the_border_is_real);
     tcase_add_test(c, views_join_real_and_complex_numbers);
     tcase_add_test(c, c_functions_make_and_take_them);
     tcase_add_test(c, numbers_that_are_written_widen_nothing);

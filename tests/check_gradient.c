@@ -115,10 +115,11 @@ static void loss_of(const char *statements, const char *expr, char *loss)
 typedef enum outcome { RIGHT, WRONG, REFUSED, NO_LOSS } outcome;
 
 /* The way from one compared element, which takes two losses, to the next: through all rows, columns and channels of
- * n elements. */
+ * n elements. Sanitizers look at the code, not at the numbers. */
 static size_t way_between(size_t n)
 {
-    const size_t most = test_tier_is_full() ? 24 : 8;
+    const char *sanitized = getenv("IMGPAR_SANITIZED");
+    const size_t most = test_tier_is_full() ? 24 : sanitized && sanitized[0] ? 1 : 8;
     size_t way = n > most ? n / most : 1;
     while (common_divisor(n, way) > 1)
         way++;

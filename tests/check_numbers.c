@@ -372,6 +372,26 @@ START_TEST(no_count_and_no_product_wraps)
 }
 END_TEST
 
+/* Where u64 meets signed numbers, in i64, what is too large wraps: as an index it is outside, whatever its range. */
+START_TEST(the_least_of_what_wraps_is_not_taken_for_what_it_was)
+{
+    static const uint64_t large[] = { 0, UINT64_C(18000000000000000000), 2, UINT64_C(1) << 63 };
+    static const int64_t small[] = { 3, 3, 3, 4 };
+    static const double want[] = { 10, 10, 30, 10 };
+    for (int way = 0; way < 2; way++) {
+        double got[4];
+        imgpar_array *in[] = { imgpar_array_from_data(ways[way], IMGPAR_U64, 1, (const int64_t[]){ 4 }, large),
+                               imgpar_array_from_data(ways[way], IMGPAR_I64, 1, (const int64_t[]){ 4 }, small) };
+        ck_assert_str_eq(
+            values_of(ways[way], "lut(min($1, clamp($2, 0, 4)), numbers([10 20 30 40 50]))", in, 2, got, 4), "");
+        for (int k = 0; k < 4; k++)
+            ck_assert_double_eq(got[k], want[k]);
+        imgpar_array_release(in[0]);
+        imgpar_array_release(in[1]);
+    }
+}
+END_TEST
+
 /* ---- broadcasting ------------------------------------------------------------------------------- */
 
 typedef struct pair {
@@ -642,6 +662,7 @@ int main(void)
     tcase_add_test(c, operators_have_the_types_of_the_printed_table);
     tcase_add_loop_test(c, differences_of_counts_are_signed_and_products_are_wide_enough, 0, N(typed));
     tcase_add_test(c, no_count_and_no_product_wraps);
+    tcase_add_test(c, the_least_of_what_wraps_is_not_taken_for_what_it_was);
     tcase_add_loop_test(c, shapes_broadcast_as_numpys_do, 0, N(pairs));
     tcase_add_loop_test(c, a_value_that_starts_from_a_literal_is_the_same_in_loops_of_any_length, 0, 2 * N(turns));
     tcase_add_loop_test(c, slice_follows_the_counter_of_any_loop, 0, 2 * N(turns));

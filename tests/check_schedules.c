@@ -9,7 +9,8 @@
  *
  * IMGPAR_TEST_WITHOUT: words, separated by commas; kernels in whose text one occurs are left out, and schedules of that
  * name. IMGPAR_TEST_DISTINCT: each program runs once: what an earlier row, or another schedule of this one, has run is
- * left out, in whichever process of several it runs; and so is what has a word of IMGPAR_TEST_WITHOUT_CODE in it.
+ * left out, in whichever process of several it runs; and so is what has a word of IMGPAR_TEST_WITHOUT_CODE in it, or
+ * none of IMGPAR_TEST_WITH_CODE.
  *
  * And what the text of kernels says (schedules_pins.c), and how tiles are laid out, for devices that are not here:
  * plans are made and not run.
@@ -590,11 +591,13 @@ static bool has_word_of(const char *variable, const char *text)
     return false;
 }
 
-static bool is_left_out(const char *text)
+/* By what occurs in the text, or does not though it was asked for. */
+static bool is_excluded(const char *text, const char *without, const char *with)
 {
-    return has_word_of("IMGPAR_TEST_WITHOUT", text) ||
-           (getenv("IMGPAR_TEST_WITH") && !has_word_of("IMGPAR_TEST_WITH", text));
+    return has_word_of(without, text) || (getenv(with) && !has_word_of(with, text));
 }
+
+static bool is_left_out(const char *text) { return is_excluded(text, "IMGPAR_TEST_WITHOUT", "IMGPAR_TEST_WITH"); }
 
 static imgpar_array *make(imgpar_context *ctx, const shape *s)
 {
@@ -663,7 +666,7 @@ static uint64_t programs_of(imgpar_context *ctx, const shape *s, const struct wa
     uint64_t hash = ip_hash_text(0, text);
     if (can_stream) hash = ip_hash_text(hash, way->stream_bytes);
     if (!is_emitted) hash = ip_hash_text(hash, s->text); /* written by hand */
-    if (has_word_of("IMGPAR_TEST_WITHOUT_CODE", text)) hash = 0;
+    if (is_excluded(text, "IMGPAR_TEST_WITHOUT_CODE", "IMGPAR_TEST_WITH_CODE")) hash = 0;
     imgpar_free(text);
     return hash;
 }
@@ -1180,11 +1183,14 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("schedules");
-    TCase *c = tcase_create("schedules");
     const char *timeout = getenv("CK_DEFAULT_TIMEOUT");
+    TCase *c = tcase_create("kinds");
     tcase_set_timeout(c, timeout ? strtod(timeout, NULL) : 120);
     if (getenv("IMGPAR_TEST_DISTINCT")) tcase_add_unchecked_fixture(c, find_programs_that_ran_before, NULL);
     tcase_add_loop_test(c, every_kind_of_kernel_gives_the_same_in_every_schedule, 0, N_SHAPES);
+    suite_add_tcase(suite, c);
+    c = tcase_create("schedules");
+    tcase_set_timeout(c, timeout ? strtod(timeout, NULL) : 120);
     tcase_add_loop_test(c, texels_of_every_dtype_and_number_of_channels_are_read, 0,
                         4 * sizeof texels / sizeof *texels);
     tcase_add_test(c, an_image_larger_than_the_device_is_made_in_strips);

@@ -311,8 +311,8 @@ static imgpar_status buffer_of(imgpar_array *a, imgpar_cl_buffer **out, ip_error
         const imgpar_cl_layout given = imgpar_cl_vector(value->size_bytes / element, element);
         imgpar_cl_layout layout;
         size_t size_bytes;
-        ip_cl_layout("buffer_of", &given, &layout, &size_bytes, err);
-        st = ip_cl_buffer_of_memory(a->ctx, IMGPAR_CL_IN, &layout, size_bytes, memory, out, err);
+        st = ip_cl_layout("buffer_of", &given, &layout, &size_bytes, err);
+        if (!st) st = ip_cl_buffer_of_memory(a->ctx, IMGPAR_CL_IN, &layout, size_bytes, memory, out, err);
         if (!st) (*out)->is_constant = true;
     }
     ip_value_release(value);

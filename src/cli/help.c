@@ -15,7 +15,7 @@ int print_usage(void)
     puts("usage: imgpar-run [options] FILE.conf [NAME=VALUE ...]\n"
          "       imgpar-run [options] -e EXPR [-o OUT]\n"
          "       imgpar-run [options] FILE.conf|-e EXPR [NAME=VALUE ...] FILE ... -o 'out/{name}.jpg'\n"
-         "       imgpar-run [options] -e EXPR [NAME=VALUE ...] FILE ...\n"
+         "       imgpar-run [options] FILE.conf|-e EXPR [NAME=VALUE ...] FILE ...\n"
          "\n"
          "Runs a pipeline of image operations. FILE.conf, or - for standard input:\n"
          "\n"

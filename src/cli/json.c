@@ -89,7 +89,9 @@ static json *read_items(const char **at, json *into, char closing, int depth)
         char *key = NULL;
         skip_blanks(at);
         if (closing == '}') {
-            if (*(*at)++ != '"' || !(key = read_string(at))) return fail(into);
+            if (**at != '"') return fail(into);
+            ++*at;
+            if (!(key = read_string(at))) return fail(into);
             skip_blanks(at);
             if (**at != ':') {
                 free(key);

@@ -122,8 +122,8 @@ static int usage(const char *format, ...)
 
 static bool is_choice(const char *choices, const char *word)
 {
-    size_t n = strlen(word);
-    for (const char *p = choices; n > 0 && (p = strstr(p, word)); p++)
+    size_t n = strcspn(word, "|");
+    for (const char *p = choices; n > 0 && word[n] == '\0' && (p = strstr(p, word)); p++)
         if ((p == choices || p[-1] == '|') && (p[n] == '|' || p[n] == '\0')) return true;
     return false;
 }
@@ -364,6 +364,10 @@ static const row *row_of(int code)
     return r;
 }
 
+/* As it is typed; the list of files has a letter only. */
+#define OPTION_FORMAT "%s%s"
+#define OPTION_OF(ROW) (ROW)->name ? "--" : "-", (ROW)->name ? (ROW)->name : "0"
+
 /* Options about many files need those, and an -o that names their outputs. */
 static int check_for_files(const options *o, const bool given[N_ROWS])
 {
@@ -371,8 +375,8 @@ static int check_for_files(const options *o, const bool given[N_ROWS])
     for (size_t k = 0; k < sizeof for_files / sizeof *for_files && o->action == ACTION_RUN; k++) {
         const row *r = row_of(for_files[k]);
         if (given[r - rows] && (for_files[k] == OPT_SKIP_EXISTING ? !o->output : !takes_files(o)))
-            return usage("%s%s goes with files, of which -o names what is written: -o 'out/{name}.jpg'",
-                         r->name ? "--" : "-", r->name ? r->name : "0");
+            return usage(OPTION_FORMAT " goes with files, of which -o names what is written: -o 'out/{name}.jpg'",
+                         OPTION_OF(r));
     }
     return EXIT_DONE;
 }
@@ -395,7 +399,8 @@ static int check_together(const options *o, const bool given[N_ROWS])
     for (size_t k = 0; k < sizeof conflicts / sizeof *conflicts; k++) {
         const row *one = row_of(conflicts[k].one), *other = row_of(conflicts[k].other);
         if (given[one - rows] && given[other - rows])
-            return usage("--%s and --%s do not go together: %s", one->name, other->name, conflicts[k].why);
+            return usage(OPTION_FORMAT " and " OPTION_FORMAT " do not go together: %s", OPTION_OF(one),
+                         OPTION_OF(other), conflicts[k].why);
     }
     return EXIT_DONE;
 }

@@ -193,7 +193,11 @@ static imgpar_status take_stages(const report_run *run, imgpar_context *ctx, pag
     char *printed = is_done ? stages_printed_range(&list, 0, list.n) : NULL;
     if (printed && shown->n > 0) {
         char why[500];
-        const bool failed = build(run, ctx, printed, &a, why, sizeof why) || a.n < shown->n;
+        bool failed = build(run, ctx, printed, &a, why, sizeof why) != IMGPAR_OK;
+        if (!failed && a.n < shown->n) {
+            failed = true;
+            snprintf(why, sizeof why, "%zu arrays for %zu stages", a.n, shown->n);
+        }
         const size_t first = failed ? 0 : a.n - shown->n;
         if (failed) free_items(shown);
         if (failed) snprintf(shown->problem, sizeof shown->problem, "not shown, since building them failed: %s", why);

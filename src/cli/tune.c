@@ -63,6 +63,12 @@ static double measure(measuring *m, double best_ms)
     return least;
 }
 
+static int cannot_set(const char *name, const char *value, imgpar_status st)
+{
+    complain("--tune: %s %s cannot be set: %s", name, value, imgpar_status_name(st));
+    return EXIT_FAILED;
+}
+
 /* Leaves the best value of a setting in ctx. */
 static int tune_setting(measuring *m, const struct setting *s)
 {
@@ -71,7 +77,8 @@ static int tune_setting(measuring *m, const struct setting *s)
     for (int k = 0; k < 6 && s->values[k]; k++) {
         char line[80];
         imgpar_status st = imgpar_context_set(m->ctx, s->name, s->values[k]);
-        double ms = st ? -1 : measure(m, best_ms);
+        if (st) return cannot_set(s->name, s->values[k], st);
+        const double ms = measure(m, best_ms);
         if (ms < 0) return EXIT_FAILED;
         snprintf(line, sizeof line, "%s %s: %.3f ms", s->name, s->values[k], ms);
         say(line);
@@ -80,7 +87,8 @@ static int tune_setting(measuring *m, const struct setting *s)
             best_ms = ms;
         }
     }
-    return imgpar_context_set(m->ctx, s->name, best) ? EXIT_FAILED : EXIT_DONE;
+    const imgpar_status st = imgpar_context_set(m->ctx, s->name, best);
+    return st ? cannot_set(s->name, best, st) : EXIT_DONE;
 }
 
 int tune(imgpar_pipeline *p, imgpar_context *ctx, const imgpar_options *options_of_run)

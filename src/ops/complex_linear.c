@@ -19,27 +19,35 @@ static int complex_args(const ip_arg *args, int n, int found[2])
     return count;
 }
 
-static bool adds_a_number(const ip_op *op, const ip_arg *args, int k)
+/* The name of argument k: its own, or that of the input or parameter in its place. */
+static const char *name_of(const ip_op *op, const ip_arg *args, int k)
 {
     const imgpar_op_info *info = &op->info;
-    int param = k - info->n_inputs;
-    const char *name = args[k].name                           ? args[k].name
-                       : param >= 0 && param < info->n_params ? info->params[param]->name
-                                                              : "";
-    return strcmp(name, "cval") == 0 || strcmp(name, "offset") == 0;
+    const int param = k - info->n_inputs;
+    if (args[k].name) return args[k].name;
+    return param < 0 ? info->input_names[k] : param < info->n_params ? info->params[param]->name : "";
 }
 
-/* The call with parts of its complex arguments; parts[i] is "real" or "imag". */
+/* The call with parts of its complex arguments; parts[i] is "real" or "imag". The value beyond the border is real as
+ * elements of the first input are, and an offset as the product of real ones is: other calls have 0 for them. */
 static imgpar_array *of_parts(ip_making *m, const ip_arg *args, int n, const int *at, int n_at,
                               const char *const parts[2])
 {
     const ip_op *op = m->call->op;
+    bool is_first_imag = false, is_any_imag = false;
     ip_arg real_args[IP_MAX_SLOTS];
     memcpy(real_args, args, (size_t)n * sizeof *args);
-    for (int i = 0; i < n_at; i++)
+    for (int i = 0; i < n_at; i++) {
+        const bool is_imag = strcmp(parts[i], "imag") == 0;
         real_args[at[i]].array = ip_make_of(m, parts[i], args[at[i]].array);
-    for (int k = 0; k < n && n_at == 1 && parts[0][0] == 'i'; k++)
-        if (adds_a_number(op, args, k)) real_args[k].number = 0;
+        is_any_imag = is_any_imag || is_imag;
+        is_first_imag = is_first_imag || (is_imag && strcmp(name_of(op, args, at[i]), op->info.input_names[0]) == 0);
+    }
+    for (int k = 0; k < n; k++) {
+        const char *name = name_of(op, args, k);
+        if ((is_first_imag && strcmp(name, "cval") == 0) || (is_any_imag && strcmp(name, "offset") == 0))
+            real_args[k] = (ip_arg){ .name = args[k].name, .kind = IP_ARG_NUMBER, .number = 0 };
+    }
     return ip_making_keep(m, ip_build(m->call->ctx, op, real_args, n));
 }
 

@@ -420,7 +420,11 @@ static imgpar_status refuse_floats(const imgpar_array *node, ip_error *err)
 
 /* ---- ranges -------------------------------------------------------------------------- */
 
-/* Of + - * % min max on integers, where nothing can wrap; else the dtype's. */
+/* Of an operand in the dtype that has the range whole: what it does not hold wraps and may be anything. */
+static ip_range converted(ip_range r, ip_range whole) { return r.lo >= whole.lo && r.hi <= whole.hi ? r : whole; }
+
+/* Of + - * % min max on integers, where the result does not wrap; else the dtype's. Operands that wrap matter to min
+ * and max only: sums and products are right modulo 2^64 all the same, and a remainder is below its divisor. */
 static ip_range function_range(const imgpar_array *node)
 {
     ip_range whole = ip_range_of(node->type.dtype), r = whole;
@@ -430,8 +434,14 @@ static ip_range function_range(const imgpar_array *node)
     case IP_FN_ADD: r = (ip_range){ a.lo + b.lo, a.hi + b.hi }; break;
     case IP_FN_SUB: r = (ip_range){ a.lo - b.hi, a.hi - b.lo }; break;
     case IP_FN_NEG: r = (ip_range){ -a.hi, -a.lo }; break;
-    case IP_FN_MIN: r = (ip_range){ fmin(a.lo, b.lo), fmin(a.hi, b.hi) }; break;
-    case IP_FN_MAX: r = (ip_range){ fmax(a.lo, b.lo), fmax(a.hi, b.hi) }; break;
+    case IP_FN_MIN:
+        a = converted(a, whole), b = converted(b, whole);
+        r = (ip_range){ fmin(a.lo, b.lo), fmin(a.hi, b.hi) };
+        break;
+    case IP_FN_MAX:
+        a = converted(a, whole), b = converted(b, whole);
+        r = (ip_range){ fmax(a.lo, b.lo), fmax(a.hi, b.hi) };
+        break;
     case IP_FN_MOD: r = b.lo > 0 ? (ip_range){ 0, b.hi - 1 } : whole; break;
     case IP_FN_MUL:
         r.lo = fmin(fmin(a.lo * b.lo, a.lo * b.hi), fmin(a.hi * b.lo, a.hi * b.hi));
@@ -439,7 +449,7 @@ static ip_range function_range(const imgpar_array *node)
         break;
     default: break;
     }
-    return r.lo >= whole.lo && r.hi <= whole.hi ? r : whole;
+    return converted(r, whole);
 }
 
 bool ip_infer_bends(const imgpar_array *node)
