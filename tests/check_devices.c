@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "devices_help.h"
 #include "run/groups.h"
+#include "run/jobs.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -918,6 +919,47 @@ START_TEST(threads_share_the_devices)
 }
 END_TEST
 
+/* ---- jobs ------------------------------------------------------------------------------------------------- */
+
+/* Fails by itself, after the others have failed, or never. */
+typedef struct failing {
+    ip_job job;
+    const char *message; /* NULL: it does not fail */
+    bool waits;
+} failing;
+
+static imgpar_status fail_in_turn(ip_job *job, const imgpar_options *options, ip_error *err)
+{
+    const failing *f = (const failing *)job;
+    (void)options;
+    while (f->waits && !ip_job_is_over(job)) /* as what takes item after item does */
+        usleep(100);
+    return f->message ? ip_fail(err, IMGPAR_E_IO, "%s", f->message) : IMGPAR_OK;
+}
+
+START_TEST(the_first_failure_in_time_ends_all_jobs_and_is_told)
+{
+    enum { MOST = 3 };
+    static const failing rows[][MOST] = {
+        { { .message = "late", .waits = true }, { .message = "first" }, { .waits = true } },
+        { { .waits = true }, { .message = "late", .waits = true }, { .message = "first" } },
+        { { .message = "first" }, { .waits = true }, { .message = "late", .waits = true } },
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        failing jobs[MOST];
+        ip_job *list[MOST];
+        ip_error err = { IMGPAR_OK, "" };
+        for (int i = 0; i < MOST; i++) {
+            jobs[i] = rows[k][i];
+            jobs[i].job = (ip_job){ .run = fail_in_turn, .share = 1.0 / MOST };
+            list[i] = &jobs[i].job;
+        }
+        ck_assert_int_eq(ip_jobs_run(list, MOST, NULL, &err), IMGPAR_E_IO);
+        ck_assert_str_eq(err.message, "first");
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("devices");
@@ -957,6 +999,7 @@ int main(void)
     tcase_add_test(t, a_file_that_one_device_begins_another_ends);
     tcase_add_test(t, a_file_goes_on_with_the_row_at_which_room_was_lost);
     tcase_add_test(t, an_interrupted_evaluation_stops_on_all_devices);
+    tcase_add_test(t, the_first_failure_in_time_ends_all_jobs_and_is_told);
     tcase_add_loop_test(t, any_call_may_fail, 0, 4);
     tcase_add_loop_test(t, opening_may_fail_at_any_call, 0, 2);
     tcase_add_loop_test(t, threads_share_the_devices, 0, 6);

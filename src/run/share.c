@@ -167,7 +167,9 @@ static imgpar_status make_parts(cutting *c, const double shares[IP_MAX_DEVICES],
     for (size_t k = 0; !st && k < d->n; k++) {
         part *p = &c->parts[k];
         if (shares[k] <= 0) continue;
-        *p = (part){ .job = { run_part, shares[k] }, .device = d->list[k], .hosts = c->folds ? NULL : c->hosts };
+        *p = (part){ .job = { .run = run_part, .share = shares[k] },
+                     .device = d->list[k],
+                     .hosts = c->folds ? NULL : c->hosts };
         p->from = from;
         p->to = from = k == last ? 1 : from + shares[k];
         if (k == 0 && !c->folds)
@@ -185,7 +187,7 @@ static imgpar_status run_elsewhere(cutting *c, const part *homeless, ip_error *e
     for (size_t k = 0; st == IMGPAR_E_DEVICE_MEMORY && k < c->ctx->devices.n; k++) {
         part *p = &c->parts[k];
         if (!p->e || p->no_room.status) continue;
-        part again = { .job = { run_part, 1 },
+        part again = { .job = { .run = run_part, .share = 1 },
                        .device = p->device,
                        .e = p->e,
                        .from = homeless->from,
@@ -326,11 +328,10 @@ typedef struct batch {
     const ip_groups *groups;
     ip_value **values; /* in the order of the groups */
     double shares[IP_MAX_DEVICES];
-    size_t *owner;    /* by item, where the user has weighed the devices; else NULL */
-    double remaining; /* bytes of results that nobody has taken yet */
-    size_t n_taken;
+    size_t *owner;        /* by item, where the user has weighed the devices; else NULL */
+    double remaining;     /* bytes of results that nobody has taken yet */
     bool *is_taken;       /* by item */
-    pthread_mutex_t lock; /* guards the three before */
+    pthread_mutex_t lock; /* guards the two before */
 } batch;
 
 /* A device that takes items. */
@@ -380,7 +381,7 @@ static imgpar_status run_items(ip_job *job, const imgpar_options *options, ip_er
     const worker *w = (const worker *)job;
     batch *b = w->batch;
     imgpar_status st = IMGPAR_OK;
-    for (size_t item; !st && take(b, w->device, &item);) {
+    for (size_t item; !st && !ip_job_is_over(job) && take(b, w->device, &item);) {
         const size_t at = b->groups->first[item];
         const ip_request q = { .arrays = b->groups->arrays + at,
                                .n = b->groups->first[item + 1] - at,
@@ -422,7 +423,7 @@ static imgpar_status run_workers(batch *b, const imgpar_options *options, ip_err
     size_t n = 0;
     for (size_t k = 0; k < b->ctx->devices.n; k++) {
         if (b->shares[k] <= 0) continue;
-        workers[n] = (worker){ .job = { run_items, b->shares[k] }, .batch = b, .device = k };
+        workers[n] = (worker){ .job = { .run = run_items, .share = b->shares[k] }, .batch = b, .device = k };
         jobs[n] = &workers[n].job;
         n++;
     }
