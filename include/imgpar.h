@@ -352,8 +352,9 @@ typedef struct imgpar_event {
  * Everything an evaluation may be told. What is 0 is the default: imgpar_options o = { .struct_size = sizeof o };
  * NULL instead of it means all defaults. poll, on_event and on_warning are called with user, one at a time, on the
  * thread that called the function, of several devices too; they may call functions of this header, and evaluate other
- * arrays of the context, but none that is made of a loop (iterate() of the language) that is running. What an event or
- * a warning points to is borrowed until the call returns. After an answer to stop nothing is asked again: the arrays
+ * arrays of the context. What is made of a loop (iterate() of the language) cannot be evaluated there while this
+ * thread runs the loop, or while the thread that does waits for this one: that is IMGPAR_E_UNSUPPORTED. What an event
+ * or a warning points to is borrowed until the call returns. After an answer to stop nothing is asked again: the arrays
  * stay as they were and may be evaluated again, and imgpar_save() leaves no file.
  */
 typedef struct imgpar_options {

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "devices_help.h"
 #include "run/groups.h"
+#include "run/jobs.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -804,6 +805,37 @@ START_TEST(a_file_goes_on_with_the_row_at_which_room_was_lost)
 }
 END_TEST
 
+/* Parts are put together in host memory: 9 MB, of which the limit leaves 4. */
+START_TEST(a_limit_on_host_memory_holds_for_parts)
+{
+    enum { SIDE = 1500, BYTES = 4 * SIDE * SIDE };
+    place("1:1");
+    pretend(_i);
+    int *got = malloc(BYTES);
+    for (int is_limited = 0; is_limited < 2; is_limited++) {
+        ck_assert_int_eq(imgpar_context_set(ctx, "host_limit", is_limited ? "4M" : "64M"), IMGPAR_OK);
+        imgpar_array *a = imgpar_apply(ctx, "make(1500, 1500, cast(x * 3 + y, i32))", NULL, 0);
+        const imgpar_status st = imgpar_array_eval(a, NULL);
+        const unsigned long long held = atomic_load(&ctx->host->held_bytes);
+        if (is_limited) {
+            ck_assert_int_eq(st, IMGPAR_E_DEVICE_MEMORY);
+            ck_assert_ptr_nonnull(strstr(imgpar_array_message(a), "limit on host memory"));
+            ck_assert_uint_le(held, 4 << 20);
+        } else {
+            ck_assert_msg(st == IMGPAR_OK, "%s", imgpar_array_message(a));
+            ck_assert_uint_ge(held, BYTES);
+            ck_assert_int_eq(imgpar_array_read(a, got, BYTES), IMGPAR_OK);
+            ck_assert_int_eq(got[1400 * SIDE + 7], 7 * 3 + 1400);
+        }
+        imgpar_array_release(a);
+        for (size_t k = 0; k < 2; k++)
+            ip_device_trim(ctx->devices.list[k]);
+        ck_assert_uint_eq(atomic_load(&ctx->host->held_bytes), 0);
+    }
+    free(got);
+}
+END_TEST
+
 static int stop_at_once(void *user, double done)
 {
     (void)done;
@@ -918,6 +950,47 @@ START_TEST(threads_share_the_devices)
 }
 END_TEST
 
+/* ---- jobs ------------------------------------------------------------------------------------------------- */
+
+/* Fails by itself, after the others have failed, or never. */
+typedef struct failing {
+    ip_job job;
+    const char *message; /* NULL: it does not fail */
+    bool waits;
+} failing;
+
+static imgpar_status fail_in_turn(ip_job *job, const imgpar_options *options, ip_error *err)
+{
+    const failing *f = (const failing *)job;
+    (void)options;
+    while (f->waits && !ip_job_is_over(job)) /* as what takes item after item does */
+        usleep(100);
+    return f->message ? ip_fail(err, IMGPAR_E_IO, "%s", f->message) : IMGPAR_OK;
+}
+
+START_TEST(the_first_failure_in_time_ends_all_jobs_and_is_told)
+{
+    enum { MOST = 3 };
+    static const failing rows[][MOST] = {
+        { { .message = "late", .waits = true }, { .message = "first" }, { .waits = true } },
+        { { .waits = true }, { .message = "late", .waits = true }, { .message = "first" } },
+        { { .message = "first" }, { .waits = true }, { .message = "late", .waits = true } },
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        failing jobs[MOST];
+        ip_job *list[MOST];
+        ip_error err = { IMGPAR_OK, "" };
+        for (int i = 0; i < MOST; i++) {
+            jobs[i] = rows[k][i];
+            jobs[i].job = (ip_job){ .run = fail_in_turn, .share = 1.0 / MOST };
+            list[i] = &jobs[i].job;
+        }
+        ck_assert_int_eq(ip_jobs_run(list, MOST, NULL, &err), IMGPAR_E_IO);
+        ck_assert_str_eq(err.message, "first");
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("devices");
@@ -956,7 +1029,9 @@ int main(void)
     tcase_add_test(t, what_one_device_has_no_room_for_another_does);
     tcase_add_test(t, a_file_that_one_device_begins_another_ends);
     tcase_add_test(t, a_file_goes_on_with_the_row_at_which_room_was_lost);
+    tcase_add_loop_test(t, a_limit_on_host_memory_holds_for_parts, 0, 3);
     tcase_add_test(t, an_interrupted_evaluation_stops_on_all_devices);
+    tcase_add_test(t, the_first_failure_in_time_ends_all_jobs_and_is_told);
     tcase_add_loop_test(t, any_call_may_fail, 0, 4);
     tcase_add_loop_test(t, opening_may_fail_at_any_call, 0, 2);
     tcase_add_loop_test(t, threads_share_the_devices, 0, 6);

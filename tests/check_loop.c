@@ -4,6 +4,7 @@
 #include "held.h"
 
 #include <imgpar.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -461,6 +462,98 @@ START_TEST(a_handle_on_a_loop_may_go_while_others_compute_with_it)
 }
 END_TEST
 
+/* ---- callbacks that evaluate what is made of a loop ------------------------------------------------------ */
+
+#define LOOP "iterate($1, 40, _ * 0.5 + 1)"
+
+typedef struct within {
+    imgpar_array *loop;
+    int at;                /* the callback that evaluates; in every one where it is below 0 */
+    int n_right, n_errors; /* of what was evaluated */
+} within;
+
+static void evaluate_within(within *w)
+{
+    static const char want[] = "goes on when a callback of its evaluation (poll, on_event, on_warning) has returned";
+    float got[1];
+    if (w->at >= 0 && w->at-- != 0) return;
+    imgpar_array *a = imgpar_apply(ctx, "crop($1, 0, 0, 1, 1) * 3", &w->loop, 1);
+    const imgpar_status st = imgpar_array_read(a, got, sizeof got);
+    ck_assert_msg(!st || (st == IMGPAR_E_UNSUPPORTED && strstr(imgpar_array_message(a), want)), "%s",
+                  imgpar_array_message(a));
+    if (!st) ck_assert_float_eq_tol(got[0], 6, 1e-5f);
+    *(st ? &w->n_errors : &w->n_right) += 1;
+    imgpar_array_release(a);
+}
+
+static int poll_within(void *user, double done)
+{
+    (void)done;
+    evaluate_within(user);
+    return 0;
+}
+
+static void event_within(void *user, const imgpar_event *event)
+{
+    (void)event;
+    evaluate_within(user);
+}
+
+START_TEST(a_callback_that_evaluates_the_running_loop_is_refused)
+{
+    for (int of_events = 0; of_events < 2; of_events++) {
+        int n_errors = 0, n_right = 0, at = 0;
+        for (bool called = true; called && at < 40; at++) {
+            float got[1];
+            imgpar_array *a = start(), *loop = imgpar_apply(ctx, LOOP, &a, 1),
+                         *out = imgpar_apply(ctx, "crop($1, 0, 0, 1, 1) * 2", &loop, 1);
+            within w = { .loop = loop, .at = at };
+            const imgpar_options options = { .struct_size = sizeof options,
+                                             .poll = of_events ? NULL : poll_within,
+                                             .on_event = of_events ? event_within : NULL,
+                                             .user = &w };
+            const imgpar_status st = imgpar_array_read_with(out, got, sizeof got, &options);
+            ck_assert_msg(st == IMGPAR_OK, "%s", imgpar_array_message(out));
+            ck_assert_float_eq_tol(got[0], 4, 1e-5f);
+            called = w.at < 0;
+            n_errors += w.n_errors;
+            n_right += w.n_right;
+            imgpar_array_release(out);
+            imgpar_array_release(loop);
+            imgpar_array_release(a);
+        }
+        ck_assert_int_gt(n_errors, of_events && !has_device ? -1 : 0); /* the interpreter has no events within */
+        ck_assert_int_gt(n_right, 0);
+    }
+}
+END_TEST
+
+/* Evaluates loops[0], and in callbacks what is made of loops[1]. */
+static void *run_one_of_two(void *user)
+{
+    imgpar_array **loops = user;
+    within w = { .loop = loops[1], .at = -1 };
+    const imgpar_options options = { .struct_size = sizeof options, .poll = poll_within, .user = &w };
+    return imgpar_array_eval(loops[0], &options) ? user : NULL;
+}
+
+START_TEST(loops_whose_callbacks_evaluate_each_other_end)
+{
+    for (int k = 0; k < 20; k++) {
+        imgpar_array *a = start(), *one = imgpar_apply(ctx, LOOP, &a, 1), *two = imgpar_apply(ctx, LOOP, &a, 1);
+        imgpar_array *of[2][2] = { { one, two }, { two, one } };
+        pthread_t threads[2];
+        for (int i = 0; i < 2; i++)
+            ck_assert_int_eq(pthread_create(&threads[i], NULL, run_one_of_two, of[i]), 0);
+        for (int i = 0; i < 2; i++)
+            ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+        imgpar_array_release(one);
+        imgpar_array_release(two);
+        imgpar_array_release(a);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("loop");
@@ -481,6 +574,8 @@ int main(void)
     tcase_add_test(c, small_steps_give_the_bytes_that_kernels_give);
     tcase_add_test(c, what_runs_small_steps_is_explained);
     tcase_add_test(c, a_handle_on_a_loop_may_go_while_others_compute_with_it);
+    tcase_add_test(c, a_callback_that_evaluates_the_running_loop_is_refused);
+    tcase_add_test(c, loops_whose_callbacks_evaluate_each_other_end);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

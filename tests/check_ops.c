@@ -491,6 +491,10 @@ static const struct {
       "pad: cval has 2 numbers; it must be one, or 3, an opaque colour, or 4 with its alpha" },
     { "pad($1, [1 1], cval=[1 2 3])", "[4, 6, 2] u8", "pad: cval has 3 numbers; it must be one, or 2 with alpha" },
     { "pad($1, [1 1], cval=[1 2 3])", "[4, 6] u8", "pad: cval has 3 numbers; it must be one" },
+    { "pad(reshape($1, [4 6 4]), [1 1], cval=\"red\")", "[4, 24] u8",
+      "pad: cval is a colour, and a has 4 channels, which are not RGB with alpha; cval must be one number, or a list "
+      "of "
+      "4, one for each channel" },
     { "pad($1, [1 1], cval=[1 2 3 4 5 6 7])", "[4, 6, 7] u8", "pad: cval has 7 numbers; it must be one" },
     { "pad($1, [1 1 1], cval=[1 2 3])", "[4, 6, 3] u8", "pad: cval is a colour, and channels are added" },
     { "pad(complex($1, $1), [1 1], cval=[1 2 3])", "[4, 6, 3] u8", "pad: cval of complex numbers is one number" },

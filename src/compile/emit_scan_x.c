@@ -206,10 +206,15 @@ static void prepare_lane(x_walk *t, int k)
     if (t->is_flat) point_to_start(t, k);
 }
 
-/* The pointers that prepare_lane() put aside. */
+/* The pointers that prepare_lane() put aside. They start at the lane, so those that find no place cannot be declared
+ * again as others are: then nothing is compiled. */
 static void enter_lane_rows(x_walk *t, int k)
 {
     ip_emit *e = t->w->e;
+    if (e->n_rows + t->lane[k].n_rows > (int)(sizeof e->rows / sizeof *e->rows)) {
+        e->ir->failed = true;
+        t->lane[k].n_rows = 0;
+    }
     for (int r = 0; r < t->lane[k].n_rows; r++)
         e->rows[e->n_rows++] = t->lane[k].rows[r];
     e->coord[1] = t->lane[k].y;

@@ -12,6 +12,8 @@
 #include "compile/passes.h"
 #include "compile/stmt.h"
 
+#include <assert.h>
+
 typedef struct sampling {
     ip_plan *plan;
     const ip_kernel *kernel;
@@ -81,7 +83,8 @@ static void collect(ip_expr *load, void *user)
         return;
     }
     unsigned offered = load->source->dtype == IMGPAR_F16 ? c->target->half_channels : c->target->texel_channels;
-    int channels = 1; /* 4 are always offered where there are images (run/device.c), so the search ends */
+    int channels = 1;
+    assert(offered & 1u << 4 && load->source->dims[3] <= 4); /* run/device.c, why_not(): so the search ends */
     while (channels < (int)load->source->dims[3] || !(offered & 1u << channels))
         channels *= 2;
     k->textures[k->n_textures++] = (ip_texture){ load->source, channels };

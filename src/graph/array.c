@@ -121,7 +121,7 @@ static void drop_loop_into(imgpar_array **dead, ip_loop *loop)
     drop_into(dead, loop->until);
     ip_free(loop->placeholder);
     ip_free(loop->next);
-    pthread_mutex_destroy(&loop->running);
+    pthread_cond_destroy(&loop->is_free);
     ip_free(loop);
 }
 

@@ -556,7 +556,7 @@ IMGPAR_API imgpar_status imgpar_pipeline_check_frames(imgpar_pipeline *p, size_t
     function_value(p, &ev);
     if (!p->error.status && !ev.inputs_read && ev.frames_read == 0)
         ip_fail(&p->error, IMGPAR_E_SYNTAX, "%.240s reads no $1, so that frames would change nothing", p->name);
-    *n = ev.frames_read > 0 ? ev.frames_read : 1;
+    if (n) *n = ev.frames_read > 0 ? ev.frames_read : 1;
     return p->error.status;
 }
 

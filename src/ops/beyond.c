@@ -102,6 +102,11 @@ static imgpar_status set_colour(imgpar_array *node, int k, const char *text, con
                        "%s: cval is a colour, and %s is gray, which takes grays; duotone(%s, \"black\", \"white\") is "
                        "the same in RGB",
                        label, name, name);
+    if (!c.has_alpha && c.colours != 3)
+        return ip_fail(err, IMGPAR_E_ARGUMENT,
+                       "%s: cval is a colour, and %s has %lld channels, which are not RGB with alpha; cval must be one "
+                       "number, or a list of %lld, one for each channel",
+                       label, name, (long long)c.n, (long long)c.n);
     if (c.has_alpha && c.colours == 1) levels[1] = levels[3];
     return set_list(node, k, levels, c.has_alpha ? (int)c.n : 3, err);
 }

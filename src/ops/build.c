@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/dtype.h"
 #include "base/str.h"
+#include "base/wait.h"
 #include "graph/services.h"
 #include "ops/along.h"
 #include "ops/beyond.h"
@@ -647,7 +648,7 @@ static ip_loop *new_loop(int n, imgpar_array *const *placeholder, imgpar_array *
                          int64_t count, int64_t check)
 {
     ip_loop *loop = ip_zalloc(sizeof *loop);
-    if (!loop || pthread_mutex_init(&loop->running, NULL) != 0) {
+    if (!loop || !ip_cond_init(&loop->is_free)) {
         ip_free(loop);
         return NULL;
     }

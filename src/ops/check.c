@@ -257,7 +257,9 @@ static imgpar_status check_wholes(const ip_op *op, const imgpar_op_param *p, con
 static imgpar_status check_matrix(const ip_op *op, const imgpar_op_param *p, const ip_arg *arg, ip_error *err)
 {
     const char *label = ip_op_label(op);
-    bool is_matrix = ip_param_kind_of(p) == IP_PARAM_MATRIX;
+    const bool is_matrix = ip_param_kind_of(p) == IP_PARAM_MATRIX;
+    const bool gives_levels =
+        strcmp(p->unit, "levels") == 0 && strcmp(p->name, "cval") != 0; /* of the result's pixels */
     if (arg->unknown && !arg->numbers) return IMGPAR_OK;
     if (!arg->numbers || arg->rows < 1 || arg->cols < 1)
         return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has no elements", label, p->name);
@@ -275,7 +277,7 @@ static imgpar_status check_matrix(const ip_op *op, const imgpar_op_param *p, con
     for (int64_t k = 0; k < (int64_t)arg->rows * arg->cols; k++)
         if (!isfinite(arg->numbers[k]) && !has_rule(p, "free"))
             return ip_fail(err, IMGPAR_E_ARGUMENT, "%s: %s has an element that is not finite%s", label, p->name,
-                           strcmp(p->unit, "levels") == 0 ? "; select(mask, nan, a) makes some" : "");
+                           gives_levels ? "; select(mask, nan, a) makes some" : "");
     return has_rule(p, "whole") ? check_wholes(op, p, arg->numbers, arg->rows * arg->cols, err) : IMGPAR_OK;
 }
 

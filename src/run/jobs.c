@@ -21,13 +21,14 @@ typedef struct note {
     char text[]; /* the warning; the event's name and ops, each terminated */
 } note;
 
-typedef struct crew {
+typedef struct ip_crew {
     const imgpar_options *options; /* the caller's; may be NULL */
     pthread_mutex_t lock;          /* guards what follows, and the hands' done */
     pthread_cond_t changed;        /* notes or n_running */
     note *notes, **end;
     size_t n_running;
-    bool lost_notes; /* for lack of memory */
+    bool lost_notes;           /* for lack of memory */
+    const struct hand *failed; /* the first; one that only followed the caller's answer to stop gives way to another */
     atomic_bool stops;
 } crew;
 
@@ -37,6 +38,7 @@ typedef struct hand {
     ip_job *job;
     imgpar_options options;
     double done;
+    imgpar_status status;
     ip_error err;
     bool is_started;
     pthread_t thread;
@@ -90,13 +92,22 @@ static void note_warning(void *user, const char *text)
     add_note(h->crew, n);
 }
 
+/* With the lock held. */
+static void fail(hand *h, imgpar_status st)
+{
+    crew *c = h->crew;
+    h->status = st;
+    if (!c->failed || (c->failed->status == IMGPAR_E_INTERRUPTED && st != IMGPAR_E_INTERRUPTED)) c->failed = h;
+    atomic_store(&c->stops, true);
+}
+
 static void *work(void *user)
 {
     hand *h = user;
     crew *c = h->crew;
-    imgpar_status st = h->job->run(h->job, &h->options, &h->err);
-    if (st) atomic_store(&c->stops, true);
+    imgpar_status st = ip_job_is_over(h->job) ? IMGPAR_OK : h->job->run(h->job, &h->options, &h->err);
     pthread_mutex_lock(&c->lock);
+    if (st) fail(h, st);
     h->done = 1;
     c->n_running--;
     pthread_cond_signal(&c->changed);
@@ -154,11 +165,12 @@ static bool attend(crew *c, const hand *hands, size_t n)
     return stopped;
 }
 
-static imgpar_status start(crew *c, hand *h, ip_job *job)
+static void start(crew *c, hand *h, ip_job *job)
 {
     const imgpar_options *o = c->options;
     h->crew = c;
     h->job = job;
+    job->crew = c;
     h->options = o ? *o : (imgpar_options){ .struct_size = sizeof h->options };
     h->options.user = h;
     h->options.poll = o && o->poll ? poll_crew : NULL;
@@ -168,12 +180,12 @@ static imgpar_status start(crew *c, hand *h, ip_job *job)
     c->n_running++;
     pthread_mutex_unlock(&c->lock);
     h->is_started = !ip_fault(IP_FAULT_ALLOC) && ip_thread_start(&h->thread, work, h);
-    if (h->is_started) return IMGPAR_OK;
+    if (h->is_started) return;
+    const imgpar_status st = ip_fail_memory(&h->err, "starting a thread");
     pthread_mutex_lock(&c->lock);
     c->n_running--;
+    fail(h, st);
     pthread_mutex_unlock(&c->lock);
-    atomic_store(&c->stops, true);
-    return ip_fail_memory(&h->err, "starting a thread");
 }
 
 static bool crew_init(crew *c, const imgpar_options *options)
@@ -187,15 +199,7 @@ static bool crew_init(crew *c, const imgpar_options *options)
     return ok;
 }
 
-/* The first failure, those that only followed another one last. */
-static imgpar_status first_failure(const hand *hands, size_t n, ip_error *err)
-{
-    for (int only_stopped = 0; only_stopped < 2; only_stopped++)
-        for (size_t k = 0; k < n; k++)
-            if (hands[k].err.status && (only_stopped || hands[k].err.status != IMGPAR_E_INTERRUPTED))
-                return ip_fail(err, hands[k].err.status, "%s", hands[k].err.message);
-    return IMGPAR_OK;
-}
+bool ip_job_is_over(const ip_job *job) { return atomic_load(&job->crew->stops); }
 
 imgpar_status ip_jobs_run(ip_job *const *jobs, size_t n, const imgpar_options *options, ip_error *err)
 {
@@ -205,12 +209,12 @@ imgpar_status ip_jobs_run(ip_job *const *jobs, size_t n, const imgpar_options *o
         ip_free(hands);
         return ip_fail_memory(err, "starting threads");
     }
-    for (size_t k = 0; k < n; k++)
-        if (start(&c, &hands[k], jobs[k])) break;
+    for (size_t k = 0; k < n && !atomic_load(&c.stops); k++)
+        start(&c, &hands[k], jobs[k]);
     bool stopped = attend(&c, hands, n);
     for (size_t k = 0; k < n; k++)
         if (hands[k].is_started) pthread_join(hands[k].thread, NULL);
-    imgpar_status st = first_failure(hands, n, err);
+    imgpar_status st = c.failed ? ip_fail(err, c.failed->status, "%s", c.failed->err.message) : IMGPAR_OK;
     if (!st && stopped) st = ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted");
     if (!st && c.lost_notes) st = ip_fail_memory(err, "reporting an event");
     pthread_cond_destroy(&c.changed);

@@ -18,6 +18,7 @@
 #include "run/branches.h"
 #include "run/evaluate.h"
 #include "run/held.h"
+#include "run/loop_lock.h"
 #include "run/progress.h"
 #include "run/walk.h"
 
@@ -372,7 +373,6 @@ static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
     ip_loop *loop = l->loop;
     imgpar_status st = IMGPAR_OK;
     bool done = false;
-    pthread_mutex_lock(&loop->running);
     for (int k = 0; k < loop->n_carried; k++) /* as when a step is planned */
         put_value(loop->placeholder[k], l->carried[k]);
     if (loop->count > 0) st = plan_steps(l, err);
@@ -398,7 +398,6 @@ static imgpar_status run_steps(looping *l, ip_value **values, ip_error *err)
         end_variant(&l->variants[k]);
     ip_step_end(&l->test);
     ip_held_release(&l->held);
-    pthread_mutex_unlock(&loop->running);
     return st;
 }
 
@@ -413,7 +412,11 @@ static imgpar_status run_loop(imgpar_context *ctx, imgpar_array *node, const img
     ip_value **values = ip_zalloc((size_t)n * sizeof *values);
     imgpar_status st = values ? IMGPAR_OK : ip_fail_memory(err, "running a loop");
     if (!st) st = ip_evaluate_decided(ctx, node->inputs, (size_t)n, options, computing(&l), choices, results, err);
-    if (!st) st = run_steps(&l, values, err);
+    if (!st) st = ip_loop_lock(loop, options, err);
+    if (!st) {
+        st = run_steps(&l, values, err);
+        ip_loop_unlock(loop);
+    }
     for (int k = 0; st && k < n; k++) {
         ip_value_release(results[k]);
         results[k] = NULL;

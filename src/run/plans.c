@@ -260,24 +260,36 @@ static ip_kept_plan *take_out(ip_plans *plans, uint64_t n_settings, listing *l, 
     return NULL;
 }
 
-ip_kept_plan *ip_plans_take(imgpar_context *ctx, const ip_request *q, uint64_t *hash)
+/* Of a graph that was listed. */
+static ip_kept_plan *take_listed(imgpar_context *ctx, listing *l, const ip_request *q)
 {
-    listing l;
-    *hash = 0;
-    if (ctx->dump || q->step || q->goal.totals || q->use_ref || q->taker || !list_all(&l, q)) return NULL;
     const uint64_t n_settings = settings_of(ctx);
-    l.hash = ip_hash_u64(l.hash, n_settings);
-    *hash = l.hash;
+    l->hash = ip_hash_u64(l->hash, n_settings);
     pthread_mutex_lock(&ctx->lock);
-    ip_kept_plan *kept = take_out(&ctx->plans, n_settings, &l, q);
-    const bool is_worth_it = kept || was_met(&ctx->plans, l.hash);
+    ip_kept_plan *kept = take_out(&ctx->plans, n_settings, l, q);
+    const bool is_worth_it = kept || was_met(&ctx->plans, l->hash);
     pthread_mutex_unlock(&ctx->lock);
-    if (!kept && is_worth_it) kept = new_kept(&l, q);
+    if (!kept && is_worth_it) kept = new_kept(l, q);
     if (!kept) return NULL;
     kept->n_settings = n_settings;
-    if (give_values(kept, &l)) return kept;
+    if (give_values(kept, l)) return kept;
     free_kept(kept);
     return NULL;
+}
+
+ip_kept_plan *ip_plans_take(imgpar_context *ctx, const ip_request *q, uint64_t *hash)
+{
+    *hash = 0;
+    if (ctx->dump || q->step || q->goal.totals || q->use_ref || q->taker) return NULL;
+    listing *l = ip_alloc(sizeof *l); /* some 77 KB: too much for the stack of a caller's thread */
+    if (!l) return NULL;
+    ip_kept_plan *kept = NULL;
+    if (list_all(l, q)) {
+        kept = take_listed(ctx, l, q);
+        *hash = l->hash;
+    }
+    ip_free(l);
+    return kept;
 }
 
 /* What leaves of the copy have while it is planned: a reshape of elements that are there is decided by it. */

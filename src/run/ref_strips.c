@@ -349,7 +349,7 @@ static imgpar_status run_threads(strips *s, worker *workers, size_t n, ip_error 
     const imgpar_options options = { .struct_size = sizeof options, .user = s, .poll = polls ? poll_all : NULL };
     ip_job *jobs[MOST_THREADS];
     for (size_t k = 0; k < n; k++) {
-        workers[k].job = (ip_job){ run_job, 1.0 / (double)n };
+        workers[k].job = (ip_job){ .run = run_job, .share = 1.0 / (double)n };
         workers[k].progress = (ip_ref_progress){ .asked = s->progress->asked, .total = s->work / (double)n };
         jobs[k] = &workers[k].job;
     }

@@ -16,6 +16,8 @@
  *
  * A value may so be in host memory or on any of the devices; whoever needs it elsewhere brings it there
  * (ip_value_on_device()). What does not fit one device's memory is tried on the others; rows that stream go on there.
+ * Memory that parts are put together in is the host's (context.c, Note [Host memory]): where its limit leaves too
+ * little, nothing is cut, and one device does as if it were alone.
  */
 #include "run/share.h"
 
@@ -107,7 +109,7 @@ typedef struct cutting {
     ip_evaluation *first; /* of everything, on the first device; owned */
     ip_work work;
     part parts[IP_MAX_DEVICES];
-    void **hosts;  /* by array */
+    void **hosts;  /* by array; counted as the host's unless in place */
     bool in_place; /* hosts[0] is the caller's memory */
     bool folds;    /* parts give totals, which are put together there */
 } cutting;
@@ -139,10 +141,26 @@ static imgpar_status make_hosts(cutting *c, ip_error *err)
     if (!c->hosts) return ip_fail_memory(err, "gathering results");
     for (size_t k = 0; k < q->n; k++) {
         const imgpar_array *a = q->arrays[k];
-        c->hosts[k] = c->in_place ? q->dst : ip_alloc(array_bytes(a));
-        if (!c->hosts[k]) return ip_fail_memory_for(err, a->op->info.name, array_bytes(a));
+        const size_t n = array_bytes(a);
+        imgpar_status st = c->in_place ? IMGPAR_OK : ip_context_take_host(c->ctx, n, a->op->info.name, err);
+        if (st) return st;
+        c->hosts[k] = c->in_place ? q->dst : ip_alloc(n);
+        if (c->hosts[k]) continue;
+        ip_account_give(c->ctx->host, n);
+        return ip_fail_memory_for(err, a->op->info.name, n);
     }
     return IMGPAR_OK;
+}
+
+/* Those that no value has taken. */
+static void free_hosts(cutting *c)
+{
+    for (size_t k = 0; c->hosts && !c->in_place && k < c->q->n; k++) {
+        if (!c->hosts[k]) continue;
+        ip_account_give(c->ctx->host, array_bytes(c->q->arrays[k]));
+        ip_free(c->hosts[k]);
+    }
+    ip_free(c->hosts);
 }
 
 static imgpar_status make_part(const cutting *c, part *p, ip_error *err)
@@ -167,7 +185,9 @@ static imgpar_status make_parts(cutting *c, const double shares[IP_MAX_DEVICES],
     for (size_t k = 0; !st && k < d->n; k++) {
         part *p = &c->parts[k];
         if (shares[k] <= 0) continue;
-        *p = (part){ .job = { run_part, shares[k] }, .device = d->list[k], .hosts = c->folds ? NULL : c->hosts };
+        *p = (part){ .job = { .run = run_part, .share = shares[k] },
+                     .device = d->list[k],
+                     .hosts = c->folds ? NULL : c->hosts };
         p->from = from;
         p->to = from = k == last ? 1 : from + shares[k];
         if (k == 0 && !c->folds)
@@ -185,7 +205,7 @@ static imgpar_status run_elsewhere(cutting *c, const part *homeless, ip_error *e
     for (size_t k = 0; st == IMGPAR_E_DEVICE_MEMORY && k < c->ctx->devices.n; k++) {
         part *p = &c->parts[k];
         if (!p->e || p->no_room.status) continue;
-        part again = { .job = { run_part, 1 },
+        part again = { .job = { .run = run_part, .share = 1 },
                        .device = p->device,
                        .e = p->e,
                        .from = homeless->from,
@@ -235,7 +255,8 @@ static imgpar_status take_values(cutting *c, ip_value **values, ip_error *err)
 {
     for (size_t k = 0; k < c->q->n; k++) {
         size_t n = array_bytes(c->q->arrays[k]);
-        values[k] = c->in_place ? ip_value_of_borrowed(c->hosts[k], n) : ip_value_of_host(c->hosts[k], n);
+        values[k] =
+            c->in_place ? ip_value_of_borrowed(c->hosts[k], n) : ip_value_of_counted(c->hosts[k], n, c->ctx->host);
         c->hosts[k] = NULL;
         if (!values[k]) return ip_fail_memory(err, "keeping a result");
     }
@@ -261,9 +282,7 @@ static imgpar_status run_cut(imgpar_context *ctx, const ip_request *q, ip_evalua
     for (size_t k = 0; k < ctx->devices.n; k++)
         free_part(&c, &c.parts[k]);
     ip_evaluation_free(first);
-    for (size_t k = 0; c.hosts && !c.in_place && k < q->n; k++)
-        ip_free(c.hosts[k]);
-    ip_free(c.hosts);
+    free_hosts(&c);
     return st;
 }
 
@@ -326,11 +345,10 @@ typedef struct batch {
     const ip_groups *groups;
     ip_value **values; /* in the order of the groups */
     double shares[IP_MAX_DEVICES];
-    size_t *owner;    /* by item, where the user has weighed the devices; else NULL */
-    double remaining; /* bytes of results that nobody has taken yet */
-    size_t n_taken;
+    size_t *owner;        /* by item, where the user has weighed the devices; else NULL */
+    double remaining;     /* bytes of results that nobody has taken yet */
     bool *is_taken;       /* by item */
-    pthread_mutex_t lock; /* guards the three before */
+    pthread_mutex_t lock; /* guards the two before */
 } batch;
 
 /* A device that takes items. */
@@ -380,7 +398,7 @@ static imgpar_status run_items(ip_job *job, const imgpar_options *options, ip_er
     const worker *w = (const worker *)job;
     batch *b = w->batch;
     imgpar_status st = IMGPAR_OK;
-    for (size_t item; !st && take(b, w->device, &item);) {
+    for (size_t item; !st && !ip_job_is_over(job) && take(b, w->device, &item);) {
         const size_t at = b->groups->first[item];
         const ip_request q = { .arrays = b->groups->arrays + at,
                                .n = b->groups->first[item + 1] - at,
@@ -422,7 +440,7 @@ static imgpar_status run_workers(batch *b, const imgpar_options *options, ip_err
     size_t n = 0;
     for (size_t k = 0; k < b->ctx->devices.n; k++) {
         if (b->shares[k] <= 0) continue;
-        workers[n] = (worker){ .job = { run_items, b->shares[k] }, .batch = b, .device = k };
+        workers[n] = (worker){ .job = { .run = run_items, .share = b->shares[k] }, .batch = b, .device = k };
         jobs[n] = &workers[n].job;
         n++;
     }

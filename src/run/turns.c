@@ -88,3 +88,25 @@ imgpar_status ip_turn_alone(const ip_turns *turns, const imgpar_options *options
     pthread_mutex_unlock(&t->lock);
     return st;
 }
+
+bool ip_turn_pause(void)
+{
+    ip_turn *turn = current;
+    if (!turn || turn->is_waiting) return false;
+    ip_turns *t = turn->turns;
+    pthread_mutex_lock(&t->lock);
+    t->n_running--;
+    if (turn->is_alone) turn->is_alone = t->is_one_alone = false;
+    turn->has_met_others = true;
+    pthread_cond_broadcast(&t->changed);
+    pthread_mutex_unlock(&t->lock);
+    return true;
+}
+
+void ip_turn_resume(void)
+{
+    ip_turns *t = current->turns;
+    pthread_mutex_lock(&t->lock);
+    t->n_running++;
+    pthread_mutex_unlock(&t->lock);
+}

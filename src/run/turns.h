@@ -50,4 +50,10 @@ void ip_turn_end(ip_turn *turn);
  * another try; IMGPAR_E_DEVICE_MEMORY: it was alone all the time, or waits already. */
 imgpar_status ip_turn_alone(const ip_turns *turns, const imgpar_options *options, ip_error *err);
 
+/* Before the thread waits for something else than memory, which another one may give only when it is alone: its turn
+ * does not count as running, and is not alone any more, until it resumes. false: it has none that counts, and does not
+ * resume. */
+bool ip_turn_pause(void);
+void ip_turn_resume(void);
+
 #endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/loop_lock.h"
+
+#include "base/wait.h"
+#include "run/turns.h"
+
+/* A thread that runs loops. */
+struct ip_runner {
+    const ip_loop *waits_for; /* NULL: for none */
+};
+
+static _Thread_local struct ip_runner self;
+
+/* One for all loops, as those that wait for each other may be of several contexts. It guards their runners and what
+ * these wait for. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void before_fork(void) { pthread_mutex_lock(&lock); }
+static void after_fork(void) { pthread_mutex_unlock(&lock); }
+static void watch_forks(void) { pthread_atfork(before_fork, after_fork, after_fork); } /* so no child finds it locked */
+
+/* Whether the thread that runs the loop waits for this one, or is this one. */
+static bool waits_for_self(const ip_loop *loop)
+{
+    while (loop && loop->runner && loop->runner != &self)
+        loop = loop->runner->waits_for;
+    return loop && loop->runner;
+}
+
+/* With the lock held, which is not while the caller is asked. */
+static imgpar_status wait_a_little(ip_loop *loop, const imgpar_options *options, ip_error *err)
+{
+    enum { A_LITTLE_MS = 20 };
+    const ip_loop *before = self.waits_for; /* where a callback waits that is called while its thread waits */
+    bool stops = false;
+    self.waits_for = loop;
+    const bool is_paused = ip_turn_pause();
+    ip_cond_wait_ms(&loop->is_free, &lock, A_LITTLE_MS);
+    if (is_paused) ip_turn_resume();
+    if (options && options->poll) {
+        pthread_mutex_unlock(&lock);
+        stops = options->poll(options->user, 0) != 0;
+        pthread_mutex_lock(&lock);
+    }
+    self.waits_for = before;
+    return stops ? ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted") : IMGPAR_OK;
+}
+
+imgpar_status ip_loop_lock(ip_loop *loop, const imgpar_options *options, ip_error *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    imgpar_status st = IMGPAR_OK;
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&lock);
+    while (!st && loop->runner) {
+        if (waits_for_self(loop))
+            st = ip_fail(err, IMGPAR_E_UNSUPPORTED,
+                         "iterate: the loop is running and goes on when a callback of its evaluation (poll, on_event, "
+                         "on_warning) has returned: a callback cannot evaluate what is made of that loop");
+        else
+            st = wait_a_little(loop, options, err);
+    }
+    if (!st) loop->runner = &self;
+    pthread_mutex_unlock(&lock);
+    return st;
+}
+
+void ip_loop_unlock(ip_loop *loop)
+{
+    pthread_mutex_lock(&lock);
+    loop->runner = NULL;
+    pthread_cond_broadcast(&loop->is_free);
+    pthread_mutex_unlock(&lock);
+}
