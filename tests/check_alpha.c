@@ -156,8 +156,9 @@ START_TEST(every_row_does_to_alpha_what_the_table_says)
             n_stay++;
         } else if (begins(info->alpha, "weighs") || begins(info->alpha, "blends")) {
             example_of(info, "flip($1)", text, sizeof text);
-            /* a transparent pixel keeps its own colour, but gives none to others */
-            if (strcmp(info->name, "unsharp") != 0) expect_transparent_colours_hidden(text, true);
+            /* A transparent pixel keeps its own colour, but gives none to others. The volume there is no picture. */
+            const bool is_own = strcmp(info->name, "unsharp") == 0 || strcmp(info->name, "at3d") == 0;
+            if (!is_own) expect_transparent_colours_hidden(text, true);
             n_weigh++;
         } else if (!info->alpha && strcmp(info->category, "filter") == 0) {
             example_of(info, "$1", text, sizeof text);
@@ -494,6 +495,21 @@ START_TEST(computed_floats_are_weighed_as_those_in_memory)
 }
 END_TEST
 
+START_TEST(between_planes_of_a_volume_of_pictures_colours_are_weighed)
+{
+    static const uint8_t planes[2][4] = { { 10, 20, 30, 255 }, { 200, 200, 200, 0 } };
+    static const uint8_t want[4] = { 10, 20, 30, 128 };
+    uint8_t got[4] = { 0 };
+    imgpar_array *a = imgpar_array_from_data(ctx, IMGPAR_U8, 4, (const int64_t[]){ 2, 1, 1, 4 }, planes);
+    imgpar_array *x = imgpar_apply(ctx, "at3d($1, 0.5, 0, 0, filter=linear)", &a, 1);
+    ck_assert_msg(imgpar_array_read(x, got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(x));
+    for (int k = 0; k < 4; k++)
+        ck_assert_int_eq(got[k], want[k]);
+    imgpar_array_release(x);
+    imgpar_array_release(a);
+}
+END_TEST
+
 static Suite *alpha_suite(void)
 {
     Suite *s = suite_create("alpha");
@@ -507,6 +523,7 @@ static Suite *alpha_suite(void)
     tcase_add_test(t, colours_of_transparent_pixels_do_not_show);
     tcase_add_test(t, plain_means_of_bytes_are_exact_quotients);
     tcase_add_test(t, alpha_above_white_makes_no_colour_brighter);
+    tcase_add_test(t, between_planes_of_a_volume_of_pictures_colours_are_weighed);
     tcase_add_test(t, a_yellow_sprite_has_no_dark_fringe);
     tcase_add_test(t, data_has_no_alpha);
     tcase_add_test(t, computed_floats_are_weighed_as_those_in_memory);

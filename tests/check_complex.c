@@ -473,6 +473,7 @@ static const struct whole_claim {
     { "take($1, arange(4, -1, -1))", { H, W }, of_take, IMGPAR_COMPLEX64 },
     { "take($1, full([2], 9, dtype=i32), axis=1, border=constant, cval=5)", { H, 2 }, of_gone, IMGPAR_COMPLEX64 },
     { "at($1, H - 1 - y, x)", { H, W }, of_take, IMGPAR_COMPLEX64 },
+    { "at3d(expand_dims($1, 0), 0.5, H - 1 - y, x, filter=linear)", { H, W }, of_take, IMGPAR_COMPLEX64 },
     { "take_along_axis($1, tile(reshape(arange(4, -1, -1), [5 1]), [1 7]), axis=0)",
       { H, W },
       of_take,

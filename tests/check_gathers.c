@@ -123,6 +123,51 @@ static real largest_around(const nd *in, const int64_t *i)
     return best;
 }
 
+/* Keys' cubic with a = -1/2, and the tent: how much an element counts at a distance. */
+static real keys_cubic(real t)
+{
+    t = fabsl(t);
+    return t < 1 ? (1.5L * t - 2.5L) * t * t + 1 : t < 2 ? ((-0.5L * t + 2.5L) * t - 4) * t + 2 : 0;
+}
+static real tent(real t) { return fabsl(t) < 1 ? 1 - fabsl(t) : 0; }
+
+/* A volume of one channel, or one of several, between its elements. */
+static real in_volume(const nd *in, const real at[3], int64_t c, real (*weight)(real t),
+                      int64_t (*inside)(int64_t i, int64_t n))
+{
+    real sum = 0;
+    for (int k = 0; k < 64; k++) {
+        const int step[3] = { k / 16 - 1, k / 4 % 4 - 1, k % 4 - 1 };
+        int64_t place[3];
+        real w = 1;
+        for (int d = 0; d < 3; d++) {
+            const int64_t i = (int64_t)floorl(at[d]) + step[d];
+            w *= weight(at[d] - (real)i);
+            place[d] = inside(i, in->shape[d]);
+        }
+        if (w != 0) sum += w * nd_at(in, place[0], place[1], place[2], in->rank == 4 ? c : 0);
+    }
+    return sum;
+}
+/* at3d($1, z * 0.75 - 1, y + x * 0.25, 7.5 - x, filter=linear, border=reflect) */
+static real volume_linear(const nd *in, const int64_t *i)
+{
+    const real x = (real)i[2];
+    return in_volume(in, (real[]){ 0.75L * (real)i[0] - 1, (real)i[1] + x / 4, 7.5L - x }, 0, tent, reflected);
+}
+/* at3d($1, x * 0.5 - 1, y * 1.5, z + 2.25, filter=cubic, border=wrap): axes change places */
+static real volume_cubic(const nd *in, const int64_t *i)
+{
+    return in_volume(in, (real[]){ 0.5L * (real)i[2] - 1, 1.5L * (real)i[1], (real)i[0] + 2.25L }, i[3], keys_cubic,
+                     wrapped);
+}
+/* A plane through the volume: at3d($1, y * 0.5 + x * 0.25, y, x) */
+static real volume_cut(const nd *in, const int64_t *i)
+{
+    const real z = floorl((real)i[0] / 2 + (real)i[1] / 4 + 0.5L);
+    return nd_at(in, cut((int64_t)z, 5), cut(i[0], 7), cut(i[1], 9), 0);
+}
+
 static real mixed(const nd *in, const int64_t *i)
 {
     static const real m[2][3] = { { 0.5L, -0.25L, 1 }, { 0.1L, 2, 0.3L } };
@@ -317,6 +362,33 @@ static const nd_case of_small[] = {
       moved,
       0,
       NULL },
+    { "at3d",
+      "at3d($1, z * 0.75 - 1, y + x * 0.25, 7.5 - x, filter=linear, border=reflect)",
+      { 3 },
+      { { 5, 7, 9 } },
+      3,
+      { 5, 7, 9 },
+      volume_linear,
+      0x1p-20L,
+      NULL },
+    { "at3d",
+      "at3d($1, x * 0.5 - 1, y * 1.5, z + 2.25, filter=cubic, border=wrap)",
+      { 4 },
+      { { 3, 4, 5, 3 } },
+      4,
+      { 3, 4, 5, 3 },
+      volume_cubic,
+      0x1p-19L,
+      NULL },
+    { "at3d",
+      "p = make(9, 8, y / 2 + x / 4)\nat3d($1, p, make(9, 8, y), make(9, 8, x))",
+      { 3 },
+      { { 5, 7, 9 } },
+      2,
+      { 8, 9 },
+      volume_cut,
+      0,
+      NULL },
     { "recomb", "recomb($1, [0.5 -0.25 1; 0.1 2 0.3])", { 3 }, { { 5, 6, 3 } }, 3, { 5, 6, 2 }, mixed, 0x1p-15L, NULL },
     { "matprod",
       "matprod($1, $2)",
@@ -419,6 +491,7 @@ START_TEST(reads_beyond_an_array_without_elements_give_cval)
     static const char *const texts[] = {
         "take(ones([0 4]), arange(0, 3, dtype=i32), border=constant, cval=5)",
         "at(ones([4 0]), ones([2 6]), ones([2 6]), border=constant, cval=5)",
+        "at3d(ones([4 0 5]), ones([2 6]), 0, 1, border=constant, cval=5)",
     };
     nd_bench b;
     nd_open(&b);
@@ -446,6 +519,14 @@ START_TEST(what_does_not_fit_is_refused)
           "take: a is [0, 4], without an element to read; border=constant reads cval" },
         { "at(ones([4 0]), ones([2 2]), ones([2 2]))",
           "at: a is [4, 0], without an element to read; border=constant reads cval" },
+        { "at3d($1, z, y, x)",
+          "at3d: v is [6, 8, 3], an image of 3 channels; as a volume that is reshape(v, [6 8 3 1])" },
+        { "at3d(ones([6 8]), 0, y, x)", "at3d: v is [6, 8]; it must be a volume of three axes, or four with channels" },
+        { "at3d(ones([2 3 5 3]), ones([2 3 5 2]), 0, 0)", "at3d: v has 3 channels, z, y and x have 2" },
+        { "at3d(ones([0 3 5]), ones([2 3]), 0, 0)",
+          "at3d: v is [0, 3, 5], without an element to read; border=constant reads cval" },
+        { "at(ones([2 3 5]), ones([2 3]), ones([2 3]))",
+          "at: a has 2 slices, y and x have 1; at3d() reads between slices" },
         { "lut($1, ones([3 4]))", "lut: table is [3, 4]; it must be a vector, or have 3 columns" },
         { "neighbours($1, [0 0 0 1])", "neighbours: 4 offsets for an array of 3 axes" },
         { "recomb($1, [1 2])", "recomb: the matrix has 2 columns for 3 channels" },

@@ -261,6 +261,8 @@ static const char *const anywhere[] = {
     "rotate($1, 20, filter=mitchell) ** 2",
     "at(cast(make(8, 8, sin(x * 0.7) + y * y * 0.1), f64), $1 * 3 + 1, 2.3 + $1, filter=cubic)",
     "at(cast(make(8, 8, sin(x * 0.7) + y * y * 0.1), f64), 1.7 + $1 * $1, $1 * 3 + 1, filter=lanczos3)",
+    "at3d(reshape($1, [-1, width($1), 1, 1]), z * 0.7 + x * 0.2, 0.3 + y * 0.8, x * 0, filter=linear) ** 2",
+    "at3d(cast(make(shape=[4 5 6 1], expr=sin(x * 0.7) + y * z * 0.1), f64), $1 * 2 + 0.3, 2.2 - $1, $1, filter=cubic)",
     "take($1, numbers([0 0], dtype=i32)) ** 2",
     "sort($1, axis=1) * sort($1, axis=0, descending=true)",
 };

@@ -267,7 +267,7 @@ static bool eval_argument(ip_eval *ev, const ip_op *op, const ip_node *node, int
     bool inside = (op->flags & IP_OP_ELEMENTWISE) && !node->names[i] && (i < op->info.n_inputs || op->info.takes_more);
     if (inside) return ip_eval_value(ev, item, out);
     ip_coords own = { .bound = true };
-    bool positions = i > 0 && first->kind == IP_V_ARRAY && strcmp(op->info.name, "at") == 0;
+    bool positions = i > 0 && first->kind == IP_V_ARRAY && (op->flags & IP_OP_PLACES);
     if (positions && !ev->checking) own.type = first->u.array->type;
     const ip_coords *inherited = positions ? ip_inherited_coords(ev) : ev->place.make;
     ip_place place = ip_leave_region(ev, positions && !inherited ? &own : inherited);

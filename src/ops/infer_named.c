@@ -463,29 +463,48 @@ imgpar_status ip_infer_refuse_reads_of_nothing(const imgpar_array *node, int64_t
     if (extent > 0 || ip_type_count(&node->type) == 0 || ip_param_number(node, "border") == IMGPAR_BORDER_CONSTANT)
         return IMGPAR_OK;
     char text[96];
-    return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s, without an element to read; border=constant reads cval",
-                   node->op->info.name, ip_shape_text(&node->inputs[0]->type, text));
+    return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s, without an element to read; border=constant reads cval",
+                   node->op->info.name, node->op->info.input_names[0], ip_shape_text(&node->inputs[0]->type, text));
 }
 
-/* The shape of y and x, with a's channels. */
+static imgpar_status check_volume(const imgpar_array *node, ip_error *err)
+{
+    const ip_type *v = &node->inputs[0]->type;
+    char text[96];
+    if (v->rank == 4 || (v->rank == 3 && ip_type_axis_dim(v, 0) == 0)) return IMGPAR_OK;
+    ip_shape_text(v, text);
+    if (v->rank != 3)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: v is %s; it must be a volume of three axes, or four with channels",
+                       node->op->info.name, text);
+    return ip_fail(err, IMGPAR_E_SHAPE,
+                   "%s: v is %s, an image of %lld %s; as a volume that is reshape(v, [%lld %lld %lld 1])",
+                   node->op->info.name, text, (long long)v->shape[2], ip_word_for(v->shape[2], "channel", "channels"),
+                   (long long)v->shape[0], (long long)v->shape[1], (long long)v->shape[2]);
+}
+
+static const char *positions_of(const imgpar_array *node) { return node->n_inputs == 4 ? "z, y and x" : "y and x"; }
+
+/* The shape of the positions, with a's channels. */
 imgpar_status ip_infer_at(imgpar_array *node, ip_error *err)
 {
     const imgpar_array *a = node->inputs[0];
+    const char *name = node->op->info.name, *input = node->op->info.input_names[0];
     int64_t dims[4], dims_a[4];
-    bool is_between = ip_param_number(node, "filter") != IP_AT_NEAREST;
-    for (int k = 1; k < 3; k++)
+    const bool is_between = ip_param_number(node, "filter") != IP_AT_NEAREST, is_volume = node->n_inputs == 4;
+    for (int k = 1; k < node->n_inputs; k++)
         if (ip_type_is_complex(&node->inputs[k]->type)) return ip_complex_refuse(node, k, err);
     if (is_between && ip_infer_refuse_wide(node, err)) return err->status;
-    imgpar_status st = ip_infer_broadcast(node, 1, err);
+    imgpar_status st = is_volume ? check_volume(node, err) : IMGPAR_OK;
+    if (!st) st = ip_infer_broadcast(node, 1, err);
     if (st) return st;
     ip_type_dims(&node->type, dims);
     ip_type_dims(&a->type, dims_a);
-    if (dims_a[0] != dims[0] && dims_a[0] != 1)
-        return ip_fail(err, IMGPAR_E_SHAPE, "at: a has %lld slices, y and x have %lld", (long long)dims_a[0],
-                       (long long)dims[0]);
+    if (!is_volume && dims_a[0] != dims[0] && dims_a[0] != 1)
+        return ip_fail(err, IMGPAR_E_SHAPE, "at: a has %lld slices, y and x have %lld; at3d() reads between slices",
+                       (long long)dims_a[0], (long long)dims[0]);
     if (dims[3] != 1 && dims_a[3] != 1 && dims[3] != dims_a[3])
-        return ip_fail(err, IMGPAR_E_SHAPE, "at: a has %lld channels, y and x have %lld", (long long)dims_a[3],
-                       (long long)dims[3]);
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s has %lld channels, %s have %lld", name, input, (long long)dims_a[3],
+                       positions_of(node), (long long)dims[3]);
     if (dims_a[3] > dims[3]) {
         dims[3] = dims_a[3];
         ip_type_set_dims(&node->type, dims);
@@ -493,7 +512,7 @@ imgpar_status ip_infer_at(imgpar_array *node, ip_error *err)
     node->type.dtype = a->type.dtype;
     node->type.space = dims[3] == dims_a[3] ? a->type.space : IMGPAR_SPACE_DATA;
     node->range = ip_range_of(a->type.dtype);
-    return ip_infer_refuse_reads_of_nothing(node, dims_a[1] * dims_a[2], err);
+    return ip_infer_refuse_reads_of_nothing(node, dims_a[1] * dims_a[2] * (is_volume ? dims_a[0] : 1), err);
 }
 
 /* ---- measures -------------------------------------------------------------------------------- */

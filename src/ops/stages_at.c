@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stages of at(): an image read at computed positions, by the kernels of ops/interpolation.h.
+ * Stages of at() and at3d(): an image, or a volume, read at computed positions, by the kernels of
+ * ops/interpolation.h. Of a volume samples are made along z first, then as of an image.
  *
  * Note [Separable positions]
  * Where an element's row follows from its row alone and its column from its column alone, as in at(a, y / 2, x / 2),
@@ -54,11 +55,11 @@ static ip_expr *position(ip_lower *l, ip_expr *v, double shift)
     return ip_x_saturate(l->ir, IMGPAR_I32, v);
 }
 
-/* In the element's channel, or in one that is given. */
-static ip_expr *read_at(ip_lower *l, ip_expr *y, ip_expr *x, int64_t channel, const reading *r)
+/* In the element's channel, or in one that is given; z: NULL of a picture, which is read in the element's plane. */
+static ip_expr *read_at(ip_lower *l, ip_expr *z, ip_expr *y, ip_expr *x, int64_t channel, const reading *r)
 {
     const ip_stage *a = r->stage;
-    ip_expr *z = a->dims[0] == l->dims[0] ? ip_lower_coord(l, 0) : ip_lower_i32(l, 0);
+    if (!z) z = a->dims[0] == l->dims[0] ? ip_lower_coord(l, 0) : ip_lower_i32(l, 0);
     ip_expr *c = channel >= 0 ? ip_lower_i32(l, channel) : a->dims[3] == 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, 3);
     ip_expr *const index[4] = { z, y, x, c };
     return ip_x_load(l->ir, r->stage, index, r->border, r->cval);
@@ -131,18 +132,31 @@ static taps taps_at(ip_lower *l, const ip_interpolation *kernel, ip_expr *v, con
     return t;
 }
 
-/* At y, x between the pixels around; *least, where it is asked for: the least of these. */
-static ip_expr *between(ip_lower *l, const ip_interpolation *kernel, ip_expr *y, ip_expr *x, int64_t channel,
-                        const reading *r, ip_expr **least)
+/* The sample along z, at what is given of y and x; *least, where it is asked for: the least of what is read. */
+static ip_expr *of_planes(ip_lower *l, const taps *planes, ip_expr *const *plane, ip_expr *y, ip_expr *x,
+                          int64_t channel, const reading *r, ip_expr **least)
 {
     imgpar_dtype w = ip_float_for(l->in[0]->dtype);
-    ip_expr *row[MOST_TAPS], *column[MOST_TAPS], *of_rows[MOST_TAPS], *of_columns[MOST_TAPS];
-    const taps rows = taps_at(l, kernel, y, r, row), columns = taps_at(l, kernel, x, r, column);
+    ip_expr *values[MOST_TAPS];
+    for (int i = 0; i < planes->n; i++) {
+        values[i] = number_read(l, w, read_at(l, plane[i], y, x, channel, r));
+        if (least) *least = *least ? ip_x_binary(l->ir, IP_X_MIN, *least, values[i]) : values[i];
+    }
+    return sample(l, planes, values);
+}
+
+/* Between the elements around a place, of which z is NULL in pictures; *least, where it is asked for: the least of
+ * these. */
+static ip_expr *between(ip_lower *l, const ip_interpolation *kernel, ip_expr *const place[3], int64_t channel,
+                        const reading *r, ip_expr **least)
+{
+    ip_expr *plane[MOST_TAPS] = { NULL }, *row[MOST_TAPS], *column[MOST_TAPS], *of_rows[MOST_TAPS],
+            *of_columns[MOST_TAPS];
+    const taps own = { .n = 1 }, planes = place[0] ? taps_at(l, kernel, place[0], r, plane) : own,
+               rows = taps_at(l, kernel, place[Y], r, row), columns = taps_at(l, kernel, place[X], r, column);
     for (int i = 0; i < columns.n; i++) {
-        for (int j = 0; j < rows.n; j++) {
-            of_rows[j] = number_read(l, w, read_at(l, row[j], column[i], channel, r));
-            if (least) *least = i + j ? ip_x_binary(l->ir, IP_X_MIN, *least, of_rows[j]) : of_rows[j];
-        }
+        for (int j = 0; j < rows.n; j++)
+            of_rows[j] = of_planes(l, &planes, plane, row[j], column[i], channel, r, least);
         of_columns[i] = sample(l, &rows, of_rows);
     }
     return sample(l, &columns, of_columns);
@@ -276,7 +290,7 @@ static bool read_in_passes(ip_lower *l, const ip_interpolation *kernel, ip_expr 
         at[k] = column(l, &columns, k == 0 ? 0 : t.number[k], r);
     for (int i = 0; i < 2; i++) {
         for (int k = 0; k < t.n; k++)
-            v[k] = read_at(l, own, at[k], channels[i], &made);
+            v[k] = read_at(l, NULL, own, at[k], channels[i], &made);
         result[i] = sample(l, &t, v);
     }
     return true;
@@ -285,28 +299,41 @@ static bool read_in_passes(ip_lower *l, const ip_interpolation *kernel, ip_expr 
 /* ---- the row ------------------------------------------------------------------------------------ */
 
 /* In the own channel, and alpha, where that counts. */
-static void read_at_once(ip_lower *l, const ip_interpolation *kernel, ip_expr *y, ip_expr *x, const reading *r,
+static void read_at_once(ip_lower *l, const ip_interpolation *kernel, ip_expr *const place[3], const reading *r,
                          ip_expr *result[2])
 {
     reading of_alpha = *r;
     ip_expr *least = NULL;
-    result[0] = between(l, kernel, y, x, OWN, r, NULL);
+    result[0] = between(l, kernel, place, OWN, r, NULL);
     if (!l->coverage) return;
     if (r->cval) of_alpha.cval = ip_lower_argument(l, r->stage->dtype, ip_lower_outside(l).alpha);
-    result[1] = between(l, kernel, y, x, l->in[0]->dims[3] - 1, &of_alpha, kernel->has_negatives ? &least : NULL);
+    result[1] = between(l, kernel, place, l->in[0]->dims[3] - 1, &of_alpha, kernel->has_negatives ? &least : NULL);
     if (!least) return;
     l->coverage->is_opaque = ip_x_binary(l->ir, IP_X_LE, ip_x_number(l->ir, least->dtype, l->coverage->full), least);
 }
 
+/* The element that is nearest to a place. */
+static ip_expr *nearest(ip_lower *l, ip_expr *const place[3], const reading *r)
+{
+    ip_expr *z = place[0] ? position(l, place[0], 0.5) : NULL;
+    return read_at(l, z, position(l, place[Y], 0.5), position(l, place[X], 0.5), OWN, r);
+}
+
 ip_stage *ip_stages_at(ip_lower *l)
 {
-    ip_expr *y = ip_lower_value(l, 1), *x = ip_lower_value(l, 2), *values[2]; /* of the own channel, and of the last */
+    const int n = l->node->n_inputs;
+    ip_expr *place[3] = { NULL }, *values[2]; /* of the own channel, and of the last */
     const ip_interpolation *kernel = ip_interpolation_of((ip_at_filter)ip_param_number(l->node, "filter"));
     reading r = { .stage = ip_coverage_floats(l, false) };
-    if (!r.stage || !l->in[1] || !l->in[2]) return NULL;
+    for (int k = 1; k < n; k++)
+        if (!l->in[k]) return NULL;
+    if (!r.stage) return NULL;
+    for (int k = 1; k < n; k++)
+        place[3 - n + k] = ip_lower_value(l, k);
     r.border = ip_lower_border(l, r.stage->dtype, &r.cval);
-    if (!kernel) return ip_lower_map(l, read_at(l, position(l, y, 0.5), position(l, x, 0.5), OWN, &r));
-    if (!read_in_passes(l, kernel, y, x, &r, values)) read_at_once(l, kernel, y, x, &r, values);
+    if (!kernel) return ip_lower_map(l, nearest(l, place, &r));
+    if (place[0] || !read_in_passes(l, kernel, place[Y], place[X], &r, values))
+        read_at_once(l, kernel, place, &r, values);
     if (l->coverage)
         l->coverage->weight = values[1]; /* alpha where the colour is read: channels may have places of their own */
     return ip_lower_map(l, values[0]);
