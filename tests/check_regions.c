@@ -491,6 +491,7 @@ static const struct {
     { "nearest_zero(numbers([0 1 0]))", "[0 0 2]" },
     { "nearest_zero(numbers([1 0 1; 0 1 0; 1 0 1]))", "[1 1 1; 3 1 5; 3 7 5]" },
     { "nearest_zero(ones([2 2]))", "[-1 -1; -1 -1]" },
+    { "nearest_zero(reshape(numbers([1 0 0 1 1 0]), [1 1 3 2]))", "[[[1; 1; 1]]]" }, /* alpha is dropped */
     { "m = numbers([0 5 5 0])\ntake(numbers([10 20 30 40]), nearest_zero(m))", "[10 10 40 40]" },
     { "reconstruct(numbers([9 0 0 0]), numbers([3 4 0 7]))", "[3 3 0 0]" },
     { "reconstruct(numbers([0 9 9 9]), numbers([3 4 9 7]), method=erosion)", "[3 4 9 9]" },

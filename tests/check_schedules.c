@@ -547,6 +547,8 @@ static const shape shapes[] = {
       IMGPAR_U8, 3, 61, 37, 0 },
     { "cast(y - take(reshape(cast($1, i32), [-1]), clamp(cumsum(cast($1, i32), axis=1), 1, 30) - 1), u8)", IMGPAR_U8, 1,
       1100, 3, 0 },
+    /* a function folds several channels that are computed together */
+    { "reduce(warp($1, [1 0.1 0; 0 1 0]), 0, (p, q) -> p + q)", IMGPAR_U8, 3, 9, 5, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

@@ -43,7 +43,7 @@ const char *ip_fold_neutral(ip_emit *e, const ip_stage *s)
     return ip_emit_value(e, ip_x_number(e->ir, s->acc_dtype, is_min ? facts->maximum : facts->minimum));
 }
 
-/* acc combined with v, as an expression. */
+/* acc combined with v, as an expression. A function's values are named anew each time, since acc and v are others. */
 const char *ip_fold_combined(ip_emit *e, const ip_stage *s, const char *acc, const char *v)
 {
     const char *type = ip_cl_type(s->acc_dtype);
@@ -51,7 +51,9 @@ const char *ip_fold_combined(ip_emit *e, const ip_stage *s, const char *acc, con
     if (s->reduce == IP_REDUCE_CUSTOM) {
         e->acc[0] = acc;
         e->acc[1] = v;
+        const ip_mark mark = ip_emit_enter(e, e->block);
         const char *text = ip_emit_value(e, s->combine);
+        ip_emit_leave(e, mark);
         e->acc[0] = e->acc[1] = NULL;
         return text;
     }

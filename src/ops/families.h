@@ -64,7 +64,7 @@ typedef enum ip_typing {
     IP_TYPING_POWER,      /* ARITHMETIC for integers to a whole literal power, else REAL */
     IP_TYPING_BITS,       /* integers; bool stays bool */
     IP_TYPING_SHIFT,      /* the left operand's dtype, integers */
-    IP_TYPING_COMPARE,    /* compared in the common dtype, gives bool */
+    IP_TYPING_COMPARE,    /* compared as ip_lower_compare() does, gives bool */
     IP_TYPING_LOGIC       /* operands as conditions, gives bool */
 } ip_typing;
 

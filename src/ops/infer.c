@@ -351,12 +351,22 @@ int ip_function_small_power(const imgpar_array *node)
     return n >= 0 && n <= 16 ? (int)n : -1;
 }
 
+/* Whether dtype, of 64 bits, is compared exactly with a number of 2^63 or more in size, which u64 or i64 holds. */
+static bool is_exact_beyond(imgpar_dtype dtype, double v)
+{
+    return (dtype == IMGPAR_U64 || dtype == IMGPAR_I64) &&
+           ((v >= 0x1p63 && v < 0x1p64) || (v == -0x1p63 && dtype == IMGPAR_I64));
+}
+
 /* A whole literal that the arrays' dtype does not hold, or a loop's value that it may not, is compared in a wider
  * one. */
 static imgpar_dtype comparison(const imgpar_array *node)
 {
     imgpar_dtype dtype = common(node);
     double v;
+    for (int k = 0; k < 2; k++)
+        if (ip_array_is_number(node->inputs[k], &v, NULL) && is_exact_beyond(node->inputs[1 - k]->type.dtype, v))
+            return node->inputs[1 - k]->type.dtype;
     if (ip_dtype_is_float(dtype)) return dtype;
     for (int k = 0; k < 2; k++)
         if (ip_array_bends(node->inputs[k], NULL) && magnitude_of(node->inputs[k]) > ip_dtype(dtype)->maximum &&

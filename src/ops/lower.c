@@ -129,6 +129,20 @@ ip_expr *ip_lower_whole(ip_lower *l, ip_expr *number, int bits)
     return ip_x_param_of(l->ir, number, number->lo < 0 ? -most : 0, number->lo < 0 ? 0 : most);
 }
 
+ip_expr *ip_lower_compare(ip_lower *l, ip_xop op, imgpar_dtype dtype, ip_expr *a, ip_expr *b)
+{
+    const bool is_a_u64 = a->dtype == IMGPAR_U64, is_b_u64 = b->dtype == IMGPAR_U64;
+    if (dtype != IMGPAR_I64 || is_a_u64 == is_b_u64)
+        return ip_x_binary(l->ir, op, ip_x_cast(l->ir, dtype, a), ip_x_cast(l->ir, dtype, b));
+    ip_expr *is_signed = ip_x_cast(l->ir, dtype, is_a_u64 ? b : a);
+    ip_expr *is_negative = ip_x_binary(l->ir, IP_X_LT, is_signed, ip_x_int(l->ir, dtype, 0));
+    ip_expr *is_so = ip_x_binary(l->ir, op, ip_x_cast(l->ir, IMGPAR_U64, a), ip_x_cast(l->ir, IMGPAR_U64, b));
+    /* what is below 0 is less than all of u64, and differs */
+    const bool holds_below = op == IP_X_NE || (op != IP_X_EQ && !is_a_u64);
+    if (holds_below) return ip_x_binary(l->ir, IP_X_OR, is_negative, is_so);
+    return ip_x_binary(l->ir, IP_X_AND, ip_x_unary(l->ir, IP_X_NOT, is_negative), is_so);
+}
+
 ip_expr *ip_lower_literal(ip_lower *l, imgpar_dtype dtype, double value)
 {
     bool is_float = ip_dtype(loaded_dtype(dtype))->is_float;

@@ -79,6 +79,8 @@ ip_expr *ip_lower_levels(ip_lower *l, const char *param, imgpar_dtype dtype);
 ip_expr *ip_lower_of_channel(ip_lower *l, int channel, ip_expr *value, ip_expr *else_value);
 /* The level of the element's channel, of up to four; arguments whose class, their sign and bits, is that of all. */
 ip_expr *ip_lower_of_channels(ip_lower *l, imgpar_dtype dtype, const double *levels, int n);
+/* Whether a op b, a comparison, of what meets in dtype: exact, too, of u64 with a signed integer, which none holds. */
+ip_expr *ip_lower_compare(ip_lower *l, ip_xop op, imgpar_dtype dtype, ip_expr *a, ip_expr *b);
 /* value converted to dtype: to nearest even, saturating; bool: above one half. */
 ip_expr *ip_lower_convert(ip_lower *l, imgpar_dtype dtype, ip_expr *value);
 /* A MAP stage of any size and dtype; value has the dtype (f16: is f32). Coordinates in value are those of dims, which

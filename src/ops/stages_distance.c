@@ -38,7 +38,9 @@ imgpar_status ip_infer_of_mask(imgpar_array *node, imgpar_dtype dtype, ip_error 
     if (dims[0] * dims[1] * dims[2] > INT32_MAX)
         return ip_fail(err, IMGPAR_E_LIMIT, "%s: a has more than 2147483647 elements", name);
     node->type = (ip_type){ .dtype = dtype, .space = IMGPAR_SPACE_DATA };
-    return ip_shape_set(node, ip_is_volume(a) ? a->rank : ip_min(a->rank, 2), a->shape, err);
+    imgpar_status st = ip_shape_set(node, ip_is_volume(a) ? a->rank : ip_min(a->rank, 2), a->shape, err);
+    if (!st && node->type.rank == 4) node->type.shape[3] = 1; /* without alpha */
+    return st;
 }
 
 ip_stage *ip_lower_mask(ip_lower *l, int k)

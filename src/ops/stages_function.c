@@ -98,6 +98,15 @@ static ip_expr *operand(ip_lower *l, int k, imgpar_dtype dtype)
     return ip_lower_whole(l, number, fn == IP_FN_MUL ? FACTOR_BITS : IP_LEVEL_BITS);
 }
 
+/* Operand k of a comparison: u64 as it is, and so a number that only u64 holds, for ip_lower_compare(). */
+static ip_expr *compared(ip_lower *l, int k, imgpar_dtype dtype)
+{
+    double v;
+    if (l->node->inputs[k]->type.dtype == IMGPAR_U64 && dtype == IMGPAR_I64) return ip_lower_in(l, k);
+    const bool is_beyond = dtype == IMGPAR_I64 && ip_array_is_number(l->node->inputs[k], &v, NULL) && v >= 0x1p63;
+    return operand(l, k, is_beyond ? IMGPAR_U64 : dtype);
+}
+
 /* a / b, b being a literal: a product where its inverse is exact, since processors divide slowly; else NULL. */
 static ip_expr *times_inverse(ip_lower *l, ip_expr *a)
 {
@@ -158,6 +167,10 @@ static ip_expr *value_of(ip_lower *l)
         ip_expr *a = condition(l, 0);
         return n == 1 ? ip_x_unary(l->ir, facts->xop, a) : ip_x_binary(l->ir, facts->xop, a, condition(l, 1));
     }
+    if (facts->typing == IP_TYPING_COMPARE) {
+        ip_expr *a = compared(l, 0, dtype), *b = compared(l, 1, dtype);
+        return ip_lower_compare(l, facts->xop, dtype, facts->swapped ? b : a, facts->swapped ? a : b);
+    }
     ip_expr *a = operand(l, 0, dtype);
     if (n == 1) return ip_x_unary(l->ir, facts->xop, a);
     if (fn == IP_FN_POW && whole_exponent(l->node, dtype) >= 0)
@@ -169,7 +182,7 @@ static ip_expr *value_of(ip_lower *l)
     ip_expr *b = operand(l, 1, dtype);
     if ((fn == IP_FN_IDIV || fn == IP_FN_MOD) && ip_dtype(dtype)->is_float) return floored(l, fn == IP_FN_MOD, a, b);
     if (fn == IP_FN_FMA) return ip_x_fma(l->ir, a, b, operand(l, 2, dtype));
-    return facts->swapped ? ip_x_binary(l->ir, facts->xop, b, a) : ip_x_binary(l->ir, facts->xop, a, b);
+    return ip_x_binary(l->ir, facts->xop, a, b);
 }
 
 ip_stage *ip_stages_function(ip_lower *l)

@@ -59,21 +59,24 @@ ip_stage *ip_stages_lut(ip_lower *l)
 /* ---- searchsorted ------------------------------------------------------------------------------- */
 
 /* The edge at position minus 1. */
-static ip_expr *edge_before(ip_lower *l, ip_expr *position, imgpar_dtype dtype)
+static ip_expr *edge_before(ip_lower *l, ip_expr *position)
 {
     ip_expr *at[4];
     for (int d = 0; d < 4; d++)
         at[d] = ip_lower_i32(l, 0);
     at[2] = binary(l, IP_X_SUB, position, ip_lower_i32(l, 1));
     ip_expr *x = ip_x_load(l->ir, l->in[0], at, IMGPAR_BORDER_REPLICATE, NULL);
-    return ip_x_cast(l->ir, dtype, x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x);
+    return x->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, x) : x;
 }
 
 /* Whether a stands before the edge e; NaN behind all numbers. is_left: or beside it. */
-static ip_expr *stands_before(ip_lower *l, ip_expr *a, ip_expr *e, bool is_left)
+static ip_expr *stands_before(ip_lower *l, ip_expr *a, ip_expr *e, imgpar_dtype dtype, bool is_left)
 {
-    ip_expr *before = is_left ? ip_x_unary(l->ir, IP_X_NOT, binary(l, IP_X_LT, e, a)) : binary(l, IP_X_LT, a, e);
-    if (!ip_dtype(a->dtype)->is_float) return before;
+    ip_expr *before = is_left ? ip_x_unary(l->ir, IP_X_NOT, ip_lower_compare(l, IP_X_LT, dtype, e, a))
+                              : ip_lower_compare(l, IP_X_LT, dtype, a, e);
+    if (!ip_dtype(dtype)->is_float) return before;
+    a = ip_x_cast(l->ir, dtype, a);
+    e = ip_x_cast(l->ir, dtype, e);
     ip_expr *a_number = binary(l, IP_X_EQ, a, a), *e_number = binary(l, IP_X_EQ, e, e);
     ip_expr *e_nan = ip_x_unary(l->ir, IP_X_NOT, e_number);
     if (is_left) return binary(l, IP_X_AND, before, binary(l, IP_X_OR, a_number, e_nan));
@@ -91,13 +94,13 @@ ip_stage *ip_stages_searchsorted(ip_lower *l)
     for (int d = 0; d < 4; d++)
         at[d] = ip_lower_coord(l, d);
     ip_expr *a = ip_x_load(l->ir, l->in[1], at, IP_BORDER_NONE, NULL);
-    a = ip_x_cast(l->ir, dtype, a->dtype == IMGPAR_BOOL ? ip_x_cast(l->ir, IMGPAR_U8, a) : a);
+    if (a->dtype == IMGPAR_BOOL) a = ip_x_cast(l->ir, IMGPAR_U8, a);
     int64_t step = 1;
     while (step <= n / 2)
         step *= 2;
     for (; step > 0 && n > 0; step /= 2) {
         ip_expr *next = binary(l, IP_X_ADD, found, ip_lower_i32(l, step));
-        ip_expr *above = stands_before(l, a, edge_before(l, next, dtype), is_left);
+        ip_expr *above = stands_before(l, a, edge_before(l, next), dtype, is_left);
         ip_expr *fits = binary(l, IP_X_LE, next, count);
         found = ip_x_select(l->ir, binary(l, IP_X_AND, fits, ip_x_unary(l->ir, IP_X_NOT, above)), next, found);
     }
