@@ -274,6 +274,12 @@ static const struct {
       "convolve: matrix=[1 / 4 2]: elements separated by spaces are signed numbers, as in [1 -2]; expressions need "
       "commas, as in [1 - 2, 3]" },
     { "blur", "sigma=1 - 2, border=wrap", "blur: sigma=-1 is below 0" },
+    { "convolve", "matrix=[3-1, 0]", "convolve: matrix is 1x2; both sides must be odd" },
+    { "convolve", "matrix=[3 - 1, 0]", "convolve: matrix is 1x2; both sides must be odd" },
+    { "convolve", "matrix=[3-1 0]",
+      "convolve: matrix=[3-1 0]: elements separated by spaces are signed numbers, as in [1 -2]; expressions need "
+      "commas, as in [1 - 2, 3]" },
+    { "convolve", "matrix=[1e-1 -1]", "convolve: matrix is 1x2; both sides must be odd" },
     { "convolve", "matrix=[1 nan 1]", "convolve: matrix has an element that is not finite" },
     { "convolve", "matrix=[1], scale=0", "convolve: scale must not be 0" },
     { "convsep", "column=[1 2], row=[1]", "convsep: column has 2 elements; their number must be odd" },

@@ -120,11 +120,19 @@ static size_t value_length(const char *at)
     return n;
 }
 
-/* Whether elements of the list are computed: "[1 / 3, pi]". */
+/* Whether the + or - adds: it stands directly behind an element, or alone; in "[1 -1]" and 1e-3 it is a sign. */
+static bool adds(const char *sign)
+{
+    return isspace((unsigned char)sign[1]) || (isalnum((unsigned char)sign[-1]) && !strchr("eEpP", sign[-1])) ||
+           strchr(".)", sign[-1]);
+}
+
+/* Whether elements of the list are computed: "[1 / 3, pi, 2-1]". */
 static bool has_expressions(const char *list, const char *end)
 {
-    const char *sign = strpbrk(list, "*/%("), *name = strstr(list, "pi");
-    return (sign && sign < end) || (name && name < end);
+    for (const char *at = list + 1; at < end; at++)
+        if (strchr("*/%(", *at) || strncmp(at, "pi", 2) == 0 || (strchr("+-", *at) && adds(at))) return true;
+    return false;
 }
 
 /* Is it an expression? A number, a list of such or a word of their own are read here, without the language. */
