@@ -139,8 +139,6 @@ void ip_emit_store_output(ip_emit *e, const ip_stage *stage, const char *target,
 const char *ip_emit_buffer_row(ip_emit *e, const ip_stage *stage, const char *z, const char *y);
 /* Where what is printed now is computed. */
 ip_site ip_emit_site(const ip_emit *e);
-/* Whether a channel is read as a part of the word that its pixel is: emit_memory.c, Note [Four channels]. */
-bool ip_emit_is_part_of_word(const ip_emit *e, const ip_expr *load);
 /* Whether a load of the open loop is a part of a word that is gathered; then its element, row being the pointer to its
  * row. Adds to *inside for borders that columns need (emit_gather.c). */
 bool ip_emit_is_gathered(const ip_emit *e, const ip_expr *load);

@@ -193,7 +193,7 @@ static const char *moved_element(ip_emit *e, const ip_expr *load, const char *po
  * itself. So a channel of four bytes, or of four times two, is a part of the word that the pixel is: words lie side by
  * side, and are shifted and narrowed as vectors. That takes 0.3 to 0.6 of the time.
  */
-bool ip_emit_is_part_of_word(const ip_emit *e, const ip_expr *load)
+static bool is_part_of_word(const ip_emit *e, const ip_expr *load)
 {
     return ip_emit_calls_helpers(e) && !e->flat && e->coord[2] && load->source->dims[3] == 4 &&
            ip_dtype(load->source->dtype)->size_bytes <= 2 && load->source->dtype != IMGPAR_F16 &&
@@ -279,9 +279,9 @@ const char *ip_emit_load(ip_emit *e, const ip_expr *load)
     struct ip_row *row = row_of(e, load);
     const char *pointer = row->pointer, *inside = row->inside;
     const char *inside_x = NULL;
-    const char *text = ip_emit_is_gathered(e, load)       ? ip_emit_gathered(e, load, pointer, &inside_x)
-                       : ip_emit_is_part_of_word(e, load) ? part_of_word(e, load, pointer, &inside_x)
-                                                          : moved_element(e, load, pointer);
+    const char *text = ip_emit_is_gathered(e, load) ? ip_emit_gathered(e, load, pointer, &inside_x)
+                       : is_part_of_word(e, load)   ? part_of_word(e, load, pointer, &inside_x)
+                                                    : moved_element(e, load, pointer);
     if (!text) text = element(e, load->source, pointer, index_in_row(e, load, &inside_x));
     if (inside && inside_x)
         inside = ip_text(e->ir, "(%s & %s)", inside, inside_x);

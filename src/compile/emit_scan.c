@@ -17,7 +17,8 @@
  */
 #include "compile/emit_scan.h"
 
-ip_expr *ip_scan_channel(ip_scan *w, ip_expr *x, int c)
+/* x with its channel put in; c -1: x itself. */
+static ip_expr *in_channel(ip_scan *w, ip_expr *x, int c)
 {
     if (c < 0) return x;
     return ip_x_put_coords(w->e->ir, x, (ip_expr *const[4]){ [3] = ip_x_int(w->e->ir, IMGPAR_I32, c) });
@@ -73,7 +74,7 @@ ip_names ip_scan_init(ip_scan *w, int c)
 {
     ip_expr *x[IP_SCAN_STATES];
     for (int k = 0; k < w->n; k++)
-        x[k] = ip_scan_channel(w, ip_stage_state(w->s, k).init, c);
+        x[k] = in_channel(w, ip_stage_state(w->s, k).init, c);
     return valued(w, x, w->n, NULL, NULL);
 }
 
@@ -89,13 +90,13 @@ ip_names ip_scan_body(ip_scan *w, int c, const ip_names *before)
 {
     ip_expr *x[IP_SCAN_STATES];
     for (int k = 0; k < w->n; k++)
-        x[k] = ip_scan_channel(w, ip_stage_state(w->s, k).body, c);
+        x[k] = in_channel(w, ip_stage_state(w->s, k).body, c);
     return valued(w, x, w->n, before, NULL);
 }
 
 void ip_scan_store(ip_scan *w, int c, const ip_names *state, const ip_names *before, const char *out, const char *index)
 {
-    ip_expr *x = ip_scan_channel(w, w->s->finish, c);
+    ip_expr *x = in_channel(w, w->s->finish, c);
     ip_emit_store(w->e, w->s, out, index, valued(w, &x, 1, state, before).of[0]);
 }
 

@@ -34,8 +34,6 @@ ip_names ip_scan_body(ip_scan *w, int c, const ip_names *before);
 /* out[index] = finish over the new states and those before. */
 void ip_scan_store(ip_scan *w, int c, const ip_names *state, const ip_names *before, const char *out,
                    const char *index);
-/* x with its channel put in; c -1: x itself. */
-ip_expr *ip_scan_channel(ip_scan *w, ip_expr *x, int c);
 void ip_scan_set(ip_scan *w, const ip_names *variables, const ip_names *values);
 /* Declares variables or, with IP_S_LET, constants of those values; values NULL: without. */
 void ip_scan_declare(ip_scan *w, ip_stmt_kind kind, const ip_names *names, const ip_names *values);

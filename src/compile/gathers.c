@@ -45,7 +45,8 @@ int64_t ip_gathered_columns(const ip_stage *source, int64_t pixels)
     return ((of_all > of_last ? of_all : of_last) + each - 1) / each;
 }
 
-bool ip_is_gathered(const ip_site *site, ip_expr *body, const ip_expr *load)
+/* Whether a load of that body may be a part of a word that is gathered. */
+static bool is_gathered(const ip_site *site, ip_expr *body, const ip_expr *load)
 {
     const ip_stage *s = load->source;
     const int size = (int)ip_dtype(s->dtype)->size_bytes;
@@ -78,7 +79,7 @@ static bool is_there(const ip_site *site, ip_expr *body, const ip_expr *load)
 
 bool ip_is_gathered_there(const ip_site *site, ip_expr *body, const ip_expr *load, bool words_are_inside)
 {
-    return ip_is_gathered(site, body, load) &&
+    return is_gathered(site, body, load) &&
            (load->border != IP_BORDER_NONE || words_are_inside || is_there(site, body, load));
 }
 
@@ -91,7 +92,7 @@ typedef struct gather_check {
 static void look_for_gathered(ip_expr *x, void *user)
 {
     gather_check *c = user;
-    c->found = c->found || (x->op == IP_X_LOAD && x->arg[1]->uses & IP_USES_X && ip_is_gathered(c->site, c->body, x));
+    c->found = c->found || (x->op == IP_X_LOAD && x->arg[1]->uses & IP_USES_X && is_gathered(c->site, c->body, x));
 }
 
 bool ip_gathers_words(const ip_site *site, ip_expr *body)

@@ -168,7 +168,9 @@ static bool check_step(ip_expr *x, void *user)
     return false;
 }
 
-int64_t ip_even_step(const ip_site *site, ip_expr *body)
+/* The step of all columns that it reads (emit_lanes.c, Note [Even steps]); 0: they have none in common from
+ * IP_LEAST_STEP to IP_MOST_STEP, or what is read has other channels. */
+static int64_t even_step(const ip_site *site, ip_expr *body)
 {
     step_check c = { .channels = site->channels, .fits = true };
     ip_x_descend(site->ir, body, check_step, &c);
@@ -203,7 +205,7 @@ bool ip_are_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored)
 bool ip_fits_lanes(const ip_site *site, const ip_placed *p, ip_segment *segment)
 {
     const lane_check c = check_lanes(site, segment->within, p->stage->dtype);
-    const int64_t step = c.fits ? ip_even_step(site, segment->within) : 0;
+    const int64_t step = c.fits ? even_step(site, segment->within) : 0;
     if (step && ip_takes_several(site->channels, p->stage->dtype, (int)step * site->channels))
         segment->calls |= 1u << IP_IDIOM_TAKE;
     if (!c.fits || !(c.is_kept || step)) return false;

@@ -104,11 +104,10 @@ bool ip_are_lanes(const ip_site *site, ip_expr *body, imgpar_dtype stored);
 /* Operations of a pixel up to which its loop is vectorised. Lanes that do not lie side by side are put together one by
  * one, and LLVM compares all of these with each other: a thousand operations take it 20 seconds. */
 enum { IP_VECTORISED_OPERATIONS = 400 };
-/* Whether a loop over its pixels reads parts of words that it gathers (emit_gather.c, Note [Gathered words]); whether a
- * load of that body may be such a part. A word has so many bytes, or half of them. */
+/* Whether a loop over its pixels reads parts of words that it gathers (emit_gather.c, Note [Gathered words]). A word
+ * has so many bytes, or half of them. */
 enum { IP_GATHERED_WORD = 8 };
 bool ip_gathers_words(const ip_site *site, ip_expr *body);
-bool ip_is_gathered(const ip_site *site, ip_expr *body, const ip_expr *load);
 /* Whether it does little but read elements at places that it reads: emit_row.c, Note [Gathers]. */
 bool ip_only_gathers(ip_ir *ir, ip_expr *body);
 /* Whether helpers.cl has a function that takes several pixels at once, `by` elements apart. */
@@ -135,9 +134,6 @@ static inline bool ip_is_by_channel(const ip_expr *x) { return x->uses == IP_USE
 ip_expr *ip_lanes_part(const ip_site *site, ip_expr *body);
 /* Whether pixels of such a part may be made in pairs (emit_lanes.c, Note [Pixels in pairs]). */
 bool ip_fits_pairs(const ip_site *site, ip_expr *part);
-/* The step of all columns that it reads (emit_lanes.c, Note [Even steps]); 0: they have none in common from
- * IP_LEAST_STEP to IP_MOST_STEP, or what is read has other channels. */
-int64_t ip_even_step(const ip_site *site, ip_expr *body);
 
 /* The rows of inputs that are worth prefetching for a body (blocks.c): those that it reads at its own columns, or at
  * short steps along a row. Of the rows of one input that it reads around row y only the last one is listed: those
