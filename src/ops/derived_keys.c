@@ -29,7 +29,7 @@ static imgpar_array *make_key_places(ip_making *m, imgpar_array *a, imgpar_array
 
 /* ---- indexin ------------------------------------------------------------------------------------- */
 
-/* No dtype holds all numbers of both, so what is equal could not be told. */
+/* No dtype holds all numbers of both, and both are brought to one before anything is looked up. */
 static bool meet_in_none(imgpar_dtype a, imgpar_dtype b)
 {
     const ip_dtype_facts *other = ip_dtype(a == IMGPAR_U64 ? b : a);
