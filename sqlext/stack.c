@@ -8,8 +8,9 @@
  *     SELECT exposure_fusion(img_stack(img)) FROM photos GROUP BY scene;
  *
  * R1. All images have the size, channels and dtype of the first one. NULLs are skipped; no image gives NULL.
- * R2. The mean of integers is exact: the sum in i64, divided, to nearest, ties to even. Floats are summed in f64 (f32
- *     where the device has none), in order.
+ * R2. The mean of integers is exact: the sum in i64, divided, to nearest, ties to even. The sum of those of 64 bits is
+ *     kept in two parts, of their upper and of their lower 32 bits, one behind the other along axis 0. Floats are
+ *     summed in f64 (f32 where the device has none), in order.
  * R3. A few images are held at a time, whatever their number, but for img_stack, whose result has them all, no more
  *     than max_pixels: in the order of the rows.
  * R4. With any deferred image the result is deferred; it is computed all the same, since a recipe of all the sources
@@ -51,6 +52,11 @@ static const char *sum_dtype(const stack *s, imgpar_context *context)
     return device && !device->has_f64 ? "f32" : "f64";
 }
 
+static bool is_in_parts(const stack *s)
+{
+    return s->first.dtype == IMGPAR_I64 || s->first.dtype == IMGPAR_U64; /* R2 */
+}
+
 /* "concatenate($1, expand_dims($2), ...)"; one alone is no concatenation. */
 static char *stack_text(const stack *s, int n)
 {
@@ -70,7 +76,8 @@ static char *stack_text(const stack *s, int n)
     return sqlite3_str_finish(text);
 }
 
-/* "$1 + cast($2, i64) + ..." or "maximum(maximum($1, $2), $3)". NULL without memory. */
+/* "$1 + cast($2, i64) + ...", with both parts of $2 where it has 64 bits, or "maximum(maximum($1, $2), $3)". NULL
+ * without memory. */
 static char *fold_text(const stack *s, stack_kind kind, int n, const char *dtype)
 {
     sqlite3_str *text = sqlite3_str_new(NULL);
@@ -81,6 +88,9 @@ static char *fold_text(const stack *s, stack_kind kind, int n, const char *dtype
             sqlite3_str_appendf(text, k == 1 ? "$%d" : ", $%d)", k);
         else if (k == 1 && s->so_far)
             sqlite3_str_appendall(text, "$1");
+        else if (is_in_parts(s))
+            sqlite3_str_appendf(text, "%sconcatenate(cast($%d >> 32, i64), cast($%d & 4294967295, i64), axis=0)",
+                                k > 1 ? " + " : "", k, k);
         else
             sqlite3_str_appendf(text, "%scast($%d, %s)", k > 1 ? " + " : "", k, dtype);
     }
@@ -156,10 +166,17 @@ static void stack_step(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 /* The sum over the count in the dtype of the images; R2. */
 static imgpar_array *mean_of(const stack *s, imgpar_context *context)
 {
-    char text[256];
+    char text[512];
     const char *dtype = imgpar_dtype_name(s->first.dtype);
-    long long n = (long long)s->n;
-    if (ip_sql_dtype_is_float(s->first.dtype))
+    long long n = (long long)s->n, rows = (long long)s->first.shape[0];
+    if (is_in_parts(s))
+        snprintf(text, sizeof text,
+                 "upper = slice($1, 0, %lld, axis=0)\nu = upper div %lld\n"
+                 "t = (upper - u * %lld) * 4294967296 + slice($1, %lld, %lld, axis=0)\nq = t div %lld\n"
+                 "r = 2 * (t - q * %lld)\n"
+                 "(cast(u, %s) << 32) + cast(q + cast(r > %lld || (r == %lld && q %% 2 != 0), i64), %s)",
+                 rows, n, n, rows, 2 * rows, n, n, dtype, n, n, dtype);
+    else if (ip_sql_dtype_is_float(s->first.dtype))
         snprintf(text, sizeof text, "cast($1 / %lld, %s)", n, dtype);
     else
         snprintf(

@@ -80,3 +80,8 @@ SELECT img_setting('max_pixels', '7');
 SELECT img_stack(img) FROM t WHERE id < 3;
 SELECT img_setting('max_pixels', '1K');
 SELECT length(raw(img_stack(img))) FROM t WHERE id < 3;
+.print the mean of whole numbers of 64 bits is exact: 2^63-2, -2^63, -2.5 to even -2; 2^64-1, 2^63-0.5 to even 2^63
+SELECT hex(raw(img_stack_mean(a))) FROM (SELECT apply('(numbers([1 1 0], dtype=i64) << 63) ^ numbers([-1 0 -3], dtype=i64)') AS a
+  UNION ALL SELECT apply('(numbers([1 1 0], dtype=i64) << 63) ^ numbers([-3 0 -2], dtype=i64)'));
+SELECT hex(raw(img_stack_mean(a))) FROM (SELECT apply('~(numbers([0 1], dtype=u64) << 63)') AS a
+  UNION ALL SELECT apply('~(numbers([0 1], dtype=u64) << 63) + numbers([0 1], dtype=u64)'));
