@@ -26,6 +26,8 @@ static void expect(const char *text, const picture *a, picture *want, real part,
 static const struct {
     const char *text, *as;
 } small[] = {
+    { "vander(numbers([inf 2 nan]), 3)", "[inf inf 1; 4 2 1; nan nan 1]" },
+    { "vander(numbers([nan 2]), 1)", "[1; 1]" },
     { HOLES "nansum(a)", "11" },
     { HOLES "nansum(a, axis=0)", "[4 7]" },
     { HOLES "nansum(a, axis=-1)", "[3 8 0]" },

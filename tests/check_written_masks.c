@@ -339,6 +339,9 @@ END_TEST
 
 /* ---- small arrays, errors ------------------------------------------------------------------------------------- */
 
+/* Integers of which doubles hold no differences. */
+#define BEYOND_DOUBLES "large = numbers([0 1 0; 0 0 0], dtype=i64) + (cast(1, i64) << 60)\n"
+
 /* What texts of small arrays give, as print() writes it. */
 static const struct {
     const char *text, *as;
@@ -347,6 +350,11 @@ static const struct {
     { "regional_maxima(zeros([2 2], dtype=u8))", "[0 0; 0 0]" },
     { "regional_minima(numbers([3 1 2 0]) * ones([1 1]))", "[0 1 0 1]" },
     { "h_maxima(numbers([1 3 1 9 8 9 1]) * ones([1 1]), 2)", "[0 1 0 1 0 1 0]" },
+    { "h_maxima(reshape(numbers([0 255 0], dtype=u8), [1 3]), 300)", "[0 0 0]" },
+    { BEYOND_DOUBLES "h_maxima(large, 1)", "[0 1 0; 0 0 0]" },
+    { BEYOND_DOUBLES "h_minima(-large, 1)", "[0 1 0; 0 0 0]" },
+    { BEYOND_DOUBLES "flood(large, 0, 0)", "[255 0 255; 255 255 255]" },
+    { BEYOND_DOUBLES "flood_fill(large, 1, 0, 5) - (cast(1, i64) << 60)", "[0 -1152921504606846971 0; 0 0 0]" },
     { "h_maxima(numbers([0 3 0 9 8 9 0], dtype=u8) * ones([1 1], dtype=u8), 4)", "[0 0 0 1 0 1 0]" },
     { "peaks(numbers([1 5 1 1 7 7]) * ones([1 1]))", "[0 1 0 0 1 1]" },
     { "watershed(zeros([1 5]), numbers([1 0 0 0 2]) * ones([1 1]))", "[1 1 1 2 2]" },

@@ -592,6 +592,7 @@ END_TEST
 static const struct {
     const char *text, *as;
 } small[] = {
+    { "find_trim(numbers([0 1 0], dtype=i64) * ones([1 1], dtype=i64) + (cast(1, i64) << 60), 0)", "[1 0 1 1]" },
     { "dilate(make(7, 5, cast(x == 3 && y == 2, u8)), 5, shape=line, angle=45)",
       "[0 0 0 0 0 0 0; 0 0 1 0 0 0 0; 0 0 0 1 0 0 0; 0 0 0 0 1 0 0; 0 0 0 0 0 0 0]" },
     { "dilate(make(5, 3, cast(x == 2 && y == 1, u8)), 3, shape=cross)", "[0 0 1 0 0; 0 1 1 1 0; 0 0 1 0 0]" },

@@ -198,6 +198,7 @@ static const struct {
     { "hamming(cast(numbers([5 7 -1]), i64), cast(numbers([5 0 0]), i64))", "[0 3 64]" },
     { "hamming(numbers([255 6], dtype=u8), numbers([255 6], dtype=u8) * 0)", "[8 2]" }, /* bitwise_count */
     { "hamming(numbers([255 1], dtype=u8), numbers([0 3], dtype=u8))", "[8 1]" },
+    { "hamming(full([2], 3, dtype=u64) << 62, zeros([2], dtype=u64))", "[2 2]" },
     { "ahash(fill(5, 4, 9))", "0" },
     { "dhash(make(9, 8, x * 20))", "-1" },
     { "dhash(make(1, 1, 7))", "0" },
