@@ -34,9 +34,7 @@ static imgpar_status wait_a_little(ip_loop *loop, const imgpar_options *options,
     const ip_loop *before = self.waits_for; /* where a callback waits that is called while its thread waits */
     bool stops = false;
     self.waits_for = loop;
-    const bool is_paused = ip_turn_pause();
     ip_cond_wait_ms(&loop->is_free, &lock, A_LITTLE_MS);
-    if (is_paused) ip_turn_resume();
     if (options && options->poll) {
         pthread_mutex_unlock(&lock);
         stops = options->poll(options->user, 0) != 0;
@@ -50,19 +48,28 @@ imgpar_status ip_loop_lock(ip_loop *loop, const imgpar_options *options, ip_erro
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     imgpar_status st = IMGPAR_OK;
+    bool is_paused = false; /* the thread's turn, while it waits */
     pthread_once(&once, watch_forks);
     pthread_mutex_lock(&lock);
     while (!st && loop->runner) {
-        if (waits_for_self(loop))
+        if (waits_for_self(loop)) {
             st = ip_fail(err, IMGPAR_E_UNSUPPORTED,
                          "iterate: the loop is running and goes on when a callback of its evaluation (poll, on_event, "
                          "on_warning) has returned: a callback cannot evaluate what is made of that loop");
-        else
+        } else {
+            is_paused = is_paused || ip_turn_pause();
             st = wait_a_little(loop, options, err);
+        }
     }
     if (!st) loop->runner = &self;
     pthread_mutex_unlock(&lock);
-    return st;
+    if (!is_paused) return st;
+    ip_error of_turn = { .status = IMGPAR_OK };
+    const imgpar_status resumed = ip_turn_resume(options, &of_turn); /* without the lock, as this waits, too */
+    if (st || !resumed) return st;
+    ip_loop_unlock(loop);
+    *err = of_turn;
+    return resumed;
 }
 
 void ip_loop_unlock(ip_loop *loop)

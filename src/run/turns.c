@@ -97,16 +97,21 @@ bool ip_turn_pause(void)
     pthread_mutex_lock(&t->lock);
     t->n_running--;
     if (turn->is_alone) turn->is_alone = t->is_one_alone = false;
-    turn->has_met_others = true;
+    turn->is_waiting = turn->has_met_others = true;
     pthread_cond_broadcast(&t->changed);
     pthread_mutex_unlock(&t->lock);
     return true;
 }
 
-void ip_turn_resume(void)
+imgpar_status ip_turn_resume(const imgpar_options *options, ip_error *err)
 {
     ip_turns *t = current->turns;
+    imgpar_status st = IMGPAR_OK;
     pthread_mutex_lock(&t->lock);
+    while (!st && t->is_one_alone)
+        st = wait_a_little(t, options, err);
+    current->is_waiting = false;
     t->n_running++;
     pthread_mutex_unlock(&t->lock);
+    return st;
 }

@@ -26,7 +26,7 @@ typedef struct ip_turns {
     pthread_mutex_t lock; /* guards everything below */
     pthread_cond_t changed;
     unsigned n_running; /* turns that do not wait */
-    unsigned n_waiting; /* turns that wait to be alone */
+    unsigned n_waiting; /* turns that wait to be alone; others wait, too, for a loop */
     bool is_one_alone;
     uint64_t n_begun; /* turns that ever began */
 } ip_turns;
@@ -51,9 +51,9 @@ void ip_turn_end(ip_turn *turn);
 imgpar_status ip_turn_alone(const ip_turns *turns, const imgpar_options *options, ip_error *err);
 
 /* Before the thread waits for something else than memory, which another one may give only when it is alone: its turn
- * does not count as running, and is not alone any more, until it resumes. false: it has none that counts, and does not
- * resume. */
+ * waits, and is not alone any more, until it resumes. false: it has none, or one that waits, and does not resume. */
 bool ip_turn_pause(void);
-void ip_turn_resume(void);
+/* Waits while another turn is alone. The turn runs again in any case; IMGPAR_E_INTERRUPTED: the poll wanted an end. */
+imgpar_status ip_turn_resume(const imgpar_options *options, ip_error *err);
 
 #endif
