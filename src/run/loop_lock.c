@@ -6,7 +6,7 @@
 
 /* A thread that runs loops. */
 struct ip_runner {
-    const ip_loop *waits_for; /* NULL: for none */
+    const ip_loop *waits_for; /* NULL: for none, or its poll is asked meanwhile */
 };
 
 static _Thread_local struct ip_runner self;
@@ -19,7 +19,8 @@ static void before_fork(void) { pthread_mutex_lock(&lock); }
 static void after_fork(void) { pthread_mutex_unlock(&lock); }
 static void watch_forks(void) { pthread_atfork(before_fork, after_fork, after_fork); } /* so no child finds it locked */
 
-/* Whether the thread that runs the loop waits for this one, or is this one. */
+/* Whether the thread that runs the loop waits for this one, or is this one. Threads never wait in a circle, since each
+ * asks this before it waits. */
 static bool waits_for_self(const ip_loop *loop)
 {
     while (loop && loop->runner && loop->runner != &self)
@@ -31,16 +32,15 @@ static bool waits_for_self(const ip_loop *loop)
 static imgpar_status wait_a_little(ip_loop *loop, const imgpar_options *options, ip_error *err)
 {
     enum { A_LITTLE_MS = 20 };
-    const ip_loop *before = self.waits_for; /* where a callback waits that is called while its thread waits */
     bool stops = false;
     self.waits_for = loop;
     ip_cond_wait_ms(&loop->is_free, &lock, A_LITTLE_MS);
+    self.waits_for = NULL; /* what its poll runs ends without that loop: who waits for it may wait */
     if (options && options->poll) {
         pthread_mutex_unlock(&lock);
         stops = options->poll(options->user, 0) != 0;
         pthread_mutex_lock(&lock);
     }
-    self.waits_for = before;
     return stops ? ip_fail(err, IMGPAR_E_INTERRUPTED, "interrupted") : IMGPAR_OK;
 }
 
