@@ -386,6 +386,13 @@ START_TEST(the_least_of_what_wraps_is_not_taken_for_what_it_was)
             values_of(ways[way], "lut(min($1, clamp($2, 0, 4)), numbers([10 20 30 40 50]))", in, 2, got, 4), "");
         for (int k = 0; k < 4; k++)
             ck_assert_double_eq(got[k], want[k]);
+        ck_assert_str_eq(values_of(ways[way], /* 2^63 + 400, though 2^62 + 200 is no double */
+                                   "b = min(max(ones([4], dtype=i64) << 62, 0), 4611686018427387904) + 200\n"
+                                   "cast(lut(min(b + b, 3), numbers([10 20 30 40])), f64)",
+                                   NULL, 0, got, 4),
+                         "");
+        for (int k = 0; k < 4; k++)
+            ck_assert_double_eq(got[k], 10);
         imgpar_array_release(in[0]);
         imgpar_array_release(in[1]);
     }

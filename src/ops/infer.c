@@ -430,36 +430,47 @@ static imgpar_status refuse_floats(const imgpar_array *node, ip_error *err)
 
 /* ---- ranges -------------------------------------------------------------------------- */
 
-/* Of an operand in the dtype that has the range whole: what it does not hold wraps and may be anything. */
-static ip_range converted(ip_range r, ip_range whole) { return r.lo >= whole.lo && r.hi <= whole.hi ? r : whole; }
+/* The range of operand k in the node's dtype: what that does not hold wraps and may be anything. Of 64 bits its largest
+ * number is no double, so what ends there may be beyond it. */
+static ip_range converted(const imgpar_array *node, int k)
+{
+    const imgpar_array *a = node->inputs[k];
+    const ip_range r = a->range, whole = ip_range_of(node->type.dtype);
+    const bool is_held = r.lo >= whole.lo && (r.hi < whole.hi || (r.hi == whole.hi && whole.hi < 0x1p53));
+    return is_held || a->type.dtype == node->type.dtype ? r : whole;
+}
 
-/* Of + - * % min max on integers, where the result does not wrap; else the dtype's. Operands that wrap matter to min
- * and max only: sums and products are right modulo 2^64 all the same, and a remainder is below its divisor. */
+/* Of + - * % min max on integers, where the result does not wrap; else the dtype's. Beyond what a double tells exactly
+ * it may have wrapped. Operands that wrap matter to min, max and % only: sums and products are right modulo 2^64 all
+ * the same. */
 static ip_range function_range(const imgpar_array *node)
 {
-    ip_range whole = ip_range_of(node->type.dtype), r = whole;
+    const ip_range whole = ip_range_of(node->type.dtype);
+    const int last = node->op->info.n_inputs - 1;
+    ip_range a = node->inputs[0]->range, b = node->inputs[last]->range, r = whole;
     if (ip_dtype_is_float(node->type.dtype)) return whole;
-    ip_range a = node->inputs[0]->range, b = node->inputs[node->op->info.n_inputs - 1]->range;
     switch (node->op->variant) {
     case IP_FN_ADD: r = (ip_range){ a.lo + b.lo, a.hi + b.hi }; break;
     case IP_FN_SUB: r = (ip_range){ a.lo - b.hi, a.hi - b.lo }; break;
     case IP_FN_NEG: r = (ip_range){ -a.hi, -a.lo }; break;
     case IP_FN_MIN:
-        a = converted(a, whole), b = converted(b, whole);
-        r = (ip_range){ fmin(a.lo, b.lo), fmin(a.hi, b.hi) };
-        break;
+        a = converted(node, 0), b = converted(node, last);
+        return (ip_range){ fmin(a.lo, b.lo), fmin(a.hi, b.hi) };
     case IP_FN_MAX:
-        a = converted(a, whole), b = converted(b, whole);
-        r = (ip_range){ fmax(a.lo, b.lo), fmax(a.hi, b.hi) };
+        a = converted(node, 0), b = converted(node, last);
+        return (ip_range){ fmax(a.lo, b.lo), fmax(a.hi, b.hi) };
+    case IP_FN_MOD:
+        b = converted(node, last);
+        r = b.lo > 0 ? (ip_range){ 0, b.hi - 1 } : whole;
         break;
-    case IP_FN_MOD: r = b.lo > 0 ? (ip_range){ 0, b.hi - 1 } : whole; break;
     case IP_FN_MUL:
         r.lo = fmin(fmin(a.lo * b.lo, a.lo * b.hi), fmin(a.hi * b.lo, a.hi * b.hi));
         r.hi = fmax(fmax(a.lo * b.lo, a.lo * b.hi), fmax(a.hi * b.lo, a.hi * b.hi));
         break;
     default: break;
     }
-    return converted(r, whole);
+    const bool is_exact = ip_dtype(node->type.dtype)->size_bytes < 8 || (r.lo >= -0x1p53 && r.hi <= 0x1p53);
+    return is_exact && r.lo >= whole.lo && r.hi <= whole.hi ? r : whole;
 }
 
 bool ip_infer_bends(const imgpar_array *node)
