@@ -528,7 +528,7 @@ START_TEST(a_callback_that_evaluates_the_running_loop_is_refused)
 }
 END_TEST
 
-/* Evaluates loops[0], and in callbacks what is made of loops[1]. */
+/* Evaluates loops[0], and in callbacks what is made of loops[1]. NULL: the first was not refused. */
 static void *run_one_of_two(void *user)
 {
     imgpar_array **loops = user;
@@ -545,8 +545,11 @@ START_TEST(loops_whose_callbacks_evaluate_each_other_end)
         pthread_t threads[2];
         for (int i = 0; i < 2; i++)
             ck_assert_int_eq(pthread_create(&threads[i], NULL, run_one_of_two, of[i]), 0);
-        for (int i = 0; i < 2; i++)
-            ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+        for (int i = 0; i < 2; i++) {
+            void *refused = NULL;
+            ck_assert_int_eq(pthread_join(threads[i], &refused), 0);
+            ck_assert_ptr_null(refused);
+        }
         imgpar_array_release(one);
         imgpar_array_release(two);
         imgpar_array_release(a);
