@@ -807,9 +807,9 @@ IMGPAR_API imgpar_array *imgpar_pipeline_apply(const imgpar_pipeline *p, imgpar_
                                                imgpar_array *const *arrays, size_t n);
 /*
  * A pipeline as a function of the frames of a video: $1 is a frame, frame(-1) the one before it, and so on, up to
- * IMGPAR_MAX_FRAMES - 1 back. imgpar_pipeline_check_frames() checks it as imgpar_pipeline_check_apply() does; *n gets
- * how many frames it reads, $1 and those before it, at least 1. imgpar_pipeline_apply_frames() takes these n, the
- * newest first.
+ * IMGPAR_MAX_FRAMES - 1 back. imgpar_pipeline_check_frames() checks it as imgpar_pipeline_check_apply() does; *n (n may
+ * be NULL) gets how many frames it reads, $1 and those before it, at least 1. imgpar_pipeline_apply_frames() takes
+ * these n, the newest first.
  */
 #define IMGPAR_MAX_FRAMES 64
 IMGPAR_API imgpar_status imgpar_pipeline_check_frames(imgpar_pipeline *p, size_t *n);

@@ -1221,6 +1221,7 @@ START_TEST(a_pipeline_is_a_function_of_frames)
     double got;
     ck_assert_int_eq(imgpar_pipeline_check_frames(p, &n), IMGPAR_OK);
     ck_assert_uint_eq(n, 3);
+    ck_assert_int_eq(imgpar_pipeline_check_frames(p, NULL), IMGPAR_OK);
     imgpar_array *frames[] = { two_by_two(5), two_by_two(100), two_by_two(20) }; /* 5 6 7 8 and so on */
     imgpar_array *a = imgpar_pipeline_apply_frames(p, ctx, frames, 3), *cast = imgpar_cast(a, "f64");
     ck_assert_msg(imgpar_array_read(cast, &got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(cast));
