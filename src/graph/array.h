@@ -88,8 +88,8 @@ typedef struct ip_source {
  */
 typedef struct ip_loop {
     atomic_int refs;
-    struct ip_runner *runner; /* the thread that runs it (run/loop_lock.h), which puts values on the placeholders */
-    pthread_cond_t is_free;   /* there is no runner any more */
+    struct ip_loop_thread *runner; /* that runs it (run/loop_lock.h) and puts values on the placeholders */
+    pthread_cond_t is_free;        /* there is no runner any more */
     int n_carried;
     imgpar_array **placeholder, **next; /* each an edge; same type pairwise */
     imgpar_array *until;                /* an edge, or NULL */

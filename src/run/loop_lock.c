@@ -5,11 +5,11 @@
 #include "run/turns.h"
 
 /* A thread that runs loops. */
-struct ip_runner {
+struct ip_loop_thread {
     const ip_loop *waits_for; /* NULL: for none, or its poll is asked meanwhile */
 };
 
-static _Thread_local struct ip_runner self;
+static _Thread_local struct ip_loop_thread self;
 
 /* One for all loops, as those that wait for each other may be of several contexts. It guards their runners and what
  * these wait for. */
