@@ -112,6 +112,7 @@ imgpar_status ip_turn_resume(const imgpar_options *options, ip_error *err)
         st = wait_a_little(t, options, err);
     current->is_waiting = false;
     t->n_running++;
+    t->n_begun++; /* whoever began meanwhile has met it */
     pthread_mutex_unlock(&t->lock);
     return st;
 }

@@ -10,7 +10,8 @@
  * A waiting writer stops new readers. A thread that has a turn joins it when it evaluates again: steps of loops do, and
  * what a caller's poll evaluates; otherwise it would wait for itself. (A thread has one turn at most, so what a poll
  * evaluates in another context joins it, too, and has no turn there.) What runs short of memory within a turn that
- * waits already does not wait again. What is held while waiting is little: values that a loop carries.
+ * waits already does not wait again. What is held while waiting is little: values that a loop carries. A turn gives the
+ * lock back, too, while it waits for a loop (loop_lock.h).
  */
 #ifndef IP_RUN_TURNS_H
 #define IP_RUN_TURNS_H
@@ -28,7 +29,7 @@ typedef struct ip_turns {
     unsigned n_running; /* turns that do not wait */
     unsigned n_waiting; /* turns that wait to be alone; others wait, too, for a loop */
     bool is_one_alone;
-    uint64_t n_begun; /* turns that ever began */
+    uint64_t n_begun; /* turns that ever began, or resumed */
 } ip_turns;
 
 typedef struct ip_turn {
