@@ -131,6 +131,10 @@ static real keys_cubic(real t)
 }
 static real tent(real t) { return fabsl(t) < 1 ? 1 - fabsl(t) : 0; }
 
+/* What is outside is -1, and stands for these values. */
+static const real beyond[3] = { 40, 7, 90 };
+static int64_t bounded(int64_t i, int64_t n) { return i >= 0 && i < n ? i : -1; }
+
 /* A volume of one channel, or one of several, between its elements. */
 static real in_volume(const nd *in, const real at[3], int64_t c, real (*weight)(real t),
                       int64_t (*inside)(int64_t i, int64_t n))
@@ -145,7 +149,8 @@ static real in_volume(const nd *in, const real at[3], int64_t c, real (*weight)(
             w *= weight(at[d] - (real)i);
             place[d] = inside(i, in->shape[d]);
         }
-        if (w != 0) sum += w * nd_at(in, place[0], place[1], place[2], in->rank == 4 ? c : 0);
+        const bool is_inside = place[0] >= 0 && place[1] >= 0 && place[2] >= 0;
+        if (w != 0) sum += w * (is_inside ? nd_at(in, place[0], place[1], place[2], in->rank == 4 ? c : 0) : beyond[c]);
     }
     return sum;
 }
@@ -160,6 +165,11 @@ static real volume_cubic(const nd *in, const int64_t *i)
 {
     return in_volume(in, (real[]){ 0.5L * (real)i[2] - 1, 1.5L * (real)i[1], (real)i[0] + 2.25L }, i[3], keys_cubic,
                      wrapped);
+}
+/* at3d($1, z - 1.5, y + 0.5, x - 2.25, filter=linear, border=constant, cval=[40 7 90]) */
+static real volume_framed(const nd *in, const int64_t *i)
+{
+    return in_volume(in, (real[]){ (real)i[0] - 1.5L, (real)i[1] + 0.5L, (real)i[2] - 2.25L }, i[3], tent, bounded);
 }
 /* A plane through the volume: at3d($1, y * 0.5 + x * 0.25, y, x) */
 static real volume_cut(const nd *in, const int64_t *i)
@@ -379,6 +389,15 @@ static const nd_case of_small[] = {
       { 3, 4, 5, 3 },
       volume_cubic,
       0x1p-19L,
+      NULL },
+    { "at3d",
+      "at3d($1, z - 1.5, y + 0.5, x - 2.25, filter=linear, border=constant, cval=[40 7 90])",
+      { 4 },
+      { { 3, 4, 5, 3 } },
+      4,
+      { 3, 4, 5, 3 },
+      volume_framed,
+      0x1p-20L,
       NULL },
     { "at3d",
       "p = make(9, 8, y / 2 + x / 4)\nat3d($1, p, make(9, 8, y), make(9, 8, x))",

@@ -7,10 +7,10 @@
  * in the device's own schedule and in `rows`, and the rest in one of the other schedules by turns, so each row runs.
  * The full one has all rows in all of them; with IMGPAR_TEST_TURNS in the first two, and in one of the others by turns.
  *
- * IMGPAR_TEST_WITHOUT: words, separated by commas; kernels in whose text one occurs are left out, and schedules of that
- * name. IMGPAR_TEST_DISTINCT: each program runs once: what an earlier row, or another schedule of this one, has run is
- * left out, in whichever process of several it runs; and so is what has a word of IMGPAR_TEST_WITHOUT_CODE in it, or
- * none of IMGPAR_TEST_WITH_CODE.
+ * IMGPAR_TEST_WITHOUT: words, separated by commas; rows in whose text one occurs are left out, and schedules of that
+ * name; IMGPAR_TEST_WITH: rows in whose text none does. IMGPAR_TEST_DISTINCT: each program runs once: what an earlier
+ * row, or another schedule of this one, has run is left out, in whichever process of several it runs; and so is what
+ * has a word of IMGPAR_TEST_WITHOUT_CODE in it, or none of IMGPAR_TEST_WITH_CODE.
  *
  * And what the text of kernels says (schedules_pins.c), and how tiles are laid out, for devices that are not here:
  * plans are made and not run.

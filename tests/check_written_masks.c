@@ -354,6 +354,8 @@ static const struct {
     { BEYOND_DOUBLES "h_maxima(large, 1)", "[0 1 0; 0 0 0]" },
     { BEYOND_DOUBLES "h_minima(-large, 1)", "[0 1 0; 0 0 0]" },
     { BEYOND_DOUBLES "flood(large, 0, 0)", "[255 0 255; 255 255 255]" },
+    { "flood(reshape(numbers([inf inf 0 nan]), [1 4]), 0, 0)", "[255 255 0 0]" },
+    { "flood(reshape(numbers([inf inf 0 nan]), [1 4]), 0, 0, 5)", "[255 255 0 0]" },
     { BEYOND_DOUBLES "flood_fill(large, 1, 0, 5) - (cast(1, i64) << 60)", "[0 -1152921504606846971 0; 0 0 0]" },
     { "h_maxima(numbers([0 3 0 9 8 9 0], dtype=u8) * ones([1 1], dtype=u8), 4)", "[0 0 0 1 0 1 0]" },
     { "peaks(numbers([1 5 1 1 7 7]) * ones([1 1]))", "[0 1 0 0 1 1]" },

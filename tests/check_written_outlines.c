@@ -592,6 +592,7 @@ END_TEST
 static const struct {
     const char *text, *as;
 } small[] = {
+    { "find_trim(numbers([0 0; nan 1]), 0)", "[1 1 1 1]" },
     { "find_trim(numbers([0 1 0], dtype=i64) * ones([1 1], dtype=i64) + (cast(1, i64) << 60), 0)", "[1 0 1 1]" },
     { "dilate(make(7, 5, cast(x == 3 && y == 2, u8)), 5, shape=line, angle=45)",
       "[0 0 0 0 0 0 0; 0 0 1 0 0 0 0; 0 0 0 1 0 0 0; 0 0 0 0 1 0 0; 0 0 0 0 0 0 0]" },

@@ -365,18 +365,22 @@ static const row *row_of(int code)
 }
 
 /* As it is typed; the list of files has a letter only. */
-#define OPTION_FORMAT "%s%s"
-#define OPTION_OF(ROW) (ROW)->name ? "--" : "-", (ROW)->name ? (ROW)->name : "0"
+static const char *as_typed(const row *r, char buf[40])
+{
+    snprintf(buf, 40, "%s%s", r->name ? "--" : "-", r->name ? r->name : "0");
+    return buf;
+}
 
 /* Options about many files need those, and an -o that names their outputs. */
 static int check_for_files(const options *o, const bool given[N_ROWS])
 {
     static const int for_files[] = { '0', OPT_RECURSIVE, OPT_SKIP_EXISTING, OPT_STOP_ON_ERROR };
+    char word[40];
     for (size_t k = 0; k < sizeof for_files / sizeof *for_files && o->action == ACTION_RUN; k++) {
         const row *r = row_of(for_files[k]);
         if (given[r - rows] && (for_files[k] == OPT_SKIP_EXISTING ? !o->output : !takes_files(o)))
-            return usage(OPTION_FORMAT " goes with files, of which -o names what is written: -o 'out/{name}.jpg'",
-                         OPTION_OF(r));
+            return usage("%s goes with files, of which -o names what is written: -o 'out/{name}.jpg'",
+                         as_typed(r, word));
     }
     return EXIT_DONE;
 }
@@ -386,6 +390,7 @@ static int check_for_files(const options *o, const bool given[N_ROWS])
 static int check_together(const options *o, const bool given[N_ROWS])
 {
     int n_given = 0;
+    char word[40], other_word[40];
     for (int i = 0; i < N_ROWS; i++)
         n_given += given[i] && rows[i].code != OPT_DEVICE;
     for (int i = 0; i < N_ROWS; i++)
