@@ -408,7 +408,7 @@ static imgpar_status check_colours(const imgpar_array *node, ip_error *err)
     return IMGPAR_OK;
 }
 
-/* Differences of values are never far above white: what is was meant in levels. */
+/* Values are hardly farther apart than white is from black: a parameter that says so was meant in levels. */
 static imgpar_status check_shares(const imgpar_array *node, ip_error *err)
 {
     static const char unit[] = "shares of white", squared[] = "shares of white squared";

@@ -43,7 +43,7 @@ enum {
     RING = 16,               /* steps whose errors are kept: more than 2 LAG + REACH, a power of two */
     BLOCK = 64,              /* steps between two looks at the picture */
     COLOURS_ASKED = 1 << 20, /* looked at between two questions whether to go on */
-    AT_ONCE = 4,             /* channels */
+    AT_ONCE = 4,             /* channels; a palette's colours have no more */
     MOST_TAPS = ROWS * COLUMNS,
     MOST_BYTES = 8
 };
