@@ -562,6 +562,7 @@ END_TEST
 static const struct {
     const char *text, *as;
 } small[] = {
+    { "histogram2d(numbers([1.05 0.5 1.0]), numbers([0.1 0.5 1.0]), 2)", "[0 0; 0 2]" },
     { "a = cast(random([20 30], seed=1) * 255, u8)\n"
       "numbers([1 0]) * sum(cast(canny(a, high=50) != canny(a, 50, 50), i32))",
       "[0 0]" }, /* the threshold that is given holds */

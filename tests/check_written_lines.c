@@ -26,6 +26,12 @@ static void expect(const char *text, const picture *a, picture *want, real part,
 static const struct {
     const char *text, *as;
 } small[] = {
+    { "correlation(numbers([1 2 3 4], dtype=u8), numbers([1 2 3 4], dtype=i32) + 1700000000)", "1" },
+    { "rmse(numbers([16777216]), numbers([16777217], dtype=i32))", "1" },
+    { "mae(numbers([16777216]), numbers([16777217], dtype=i32))", "1" },
+    { "frame(reshape(numbers([16777217], dtype=i32), [1, 1]), 1)", "[0 0 0; 0 16777217 0; 0 0 0]" },
+    { "blur(reshape(numbers([0 9 0], dtype=u8), [1 3]), 1e-200)", "[0 9 0]" },
+    { "average(numbers([1 2], dtype=u8), numbers([1e300 1e300], dtype=f64))", "1.5" },
     { "vander(numbers([inf 2 nan]), 3)", "[inf inf 1; 4 2 1; nan nan 1]" },
     { "vander(numbers([nan 2]), 1)", "[1; 1]" },
     { HOLES "nansum(a)", "11" },
@@ -146,6 +152,7 @@ END_TEST
 static const struct {
     const char *text, *why;
 } refused[] = {
+    { "scharr(ones([1 2 3 6]), axis=x)", "scharr: a is [1, 2, 3, 6] f32; images have 1 to 4 channels" },
     { "average($1, ones([3 4]))", "average: a is [3, 3] f32, weights is [3, 4] f32; they must have one shape" },
     { "cross(ones([2 2]), ones([2 2]))", "cross: a is [2, 2] f32; vectors of 3 elements must lie along the last axis" },
     { "cross($1, ones([3]))", "cross: a is [3, 3] f32, b is [3] f32; they must have one shape" },

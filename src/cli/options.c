@@ -404,8 +404,8 @@ static int check_together(const options *o, const bool given[N_ROWS])
     for (size_t k = 0; k < sizeof conflicts / sizeof *conflicts; k++) {
         const row *one = row_of(conflicts[k].one), *other = row_of(conflicts[k].other);
         if (given[one - rows] && given[other - rows])
-            return usage(OPTION_FORMAT " and " OPTION_FORMAT " do not go together: %s", OPTION_OF(one),
-                         OPTION_OF(other), conflicts[k].why);
+            return usage("%s and %s do not go together: %s", as_typed(one, word), as_typed(other, other_word),
+                         conflicts[k].why);
     }
     return EXIT_DONE;
 }

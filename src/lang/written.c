@@ -200,17 +200,27 @@ static void bind_arguments(names *to, const imgpar_array *call)
     }
 }
 
-/* What ops/written.def says that formulas may know of the first input. */
+/* Whether f32 is too coarse for an input's elements. */
+static bool is_wide(const imgpar_array *input)
+{
+    const ip_dtype_facts *dtype = ip_dtype(input->type.dtype);
+    return input->type.dtype == IMGPAR_F64 || (!dtype->is_float && dtype->size_bytes >= 4);
+}
+
+/* What ops/written.def says that formulas may know of the inputs. */
 static void bind_facts(names *to, const imgpar_array *call)
 {
     const ip_type *type = &call->inputs[0]->type, *last = &call->inputs[call->op->info.n_inputs - 1]->type;
     const ip_dtype_facts *dtype = ip_dtype(type->dtype);
-    bool is_wide = type->dtype == IMGPAR_F64 || (!dtype->is_float && dtype->size_bytes >= 4);
+    bool is_one_wide = false;
+    for (int k = 0; k < call->op->info.n_inputs; k++)
+        is_one_wide = is_one_wide || (is_wide(call->inputs[k]) && !ip_array_is_number(call->inputs[k], NULL, NULL));
     int64_t dims[4];
     ip_type_dims(type, dims);
     bool has_alpha = type->space != IMGPAR_SPACE_DATA && dims[3] % 2 == 0;
     bind(to, "type", ip_val_text(dtype->name));
-    bind(to, "real", ip_val_text(is_wide ? "f64" : "f32"));
+    bind(to, "real", ip_val_text(is_wide(call->inputs[0]) ? "f64" : "f32"));
+    bind(to, "wider", ip_val_text(is_one_wide ? "f64" : "f32"));
     bind(to, "each", ip_val_number((double)(ip_type_count(type) / ip_max(ip_type_count(last), 1)), false));
     bind(to, "sums", ip_val_text(ip_dtype(ip_sum_dtype(type->dtype))->name));
     const bool has_levels = type->dtype == IMGPAR_U8 || type->dtype == IMGPAR_U16;

@@ -638,6 +638,22 @@ static bool needs_image(const ip_op *op)
     return false;
 }
 
+/* Without its first axis a stack of one picture with more channels would be a volume. */
+static imgpar_status check_channels(const imgpar_array *node, ip_error *err)
+{
+    enum { MOST = 4 };
+    int64_t dims[4];
+    char text[96];
+    for (int k = 0; k < node->op->info.n_inputs && needs_image(node->op); k++) {
+        const ip_type *type = &node->inputs[k]->type;
+        ip_type_dims(type, dims);
+        if (type->rank == 4 && dims[0] == 1 && dims[3] > MOST)
+            return ip_fail(err, IMGPAR_E_SHAPE, "%s: %s is %s; images have 1 to %d channels", node->op->info.name,
+                           node->op->info.input_names[k], ip_type_text(type, text), MOST);
+    }
+    return IMGPAR_OK;
+}
+
 bool ip_is_stack_of_one(const imgpar_array *call, int input)
 {
     const ip_type *type = &call->inputs[input]->type;
@@ -658,7 +674,7 @@ imgpar_status ip_infer_written(imgpar_array *node, ip_error *err)
     if (!st) st = check_shares(node, err);
     for (int k = 0; !st && k < MOST_CHECKS && NEEDS[node->op->variant][k]; k++)
         st = NEEDS[node->op->variant][k](node, err);
-    return st;
+    return st ? st : check_channels(node, err);
 }
 
 imgpar_array *ip_expand_written(const imgpar_array *call) { return ip_services_get()->expand_written(call); }

@@ -124,10 +124,7 @@ static imgpar_status colours_new(const ip_opaque *o, const unsigned char *palett
     c->elements = ip_alloc_array(n, sizeof *c->elements);
     c->values = ip_alloc_array(n, sizeof *c->values);
     c->across = ip_alloc_array(most, sizeof *c->across);
-    if (!c->elements || !c->values || !c->across) {
-        colours_free(c);
-        return IMGPAR_E_HOST_MEMORY;
-    }
+    if (!c->elements || !c->values || !c->across) return IMGPAR_E_HOST_MEMORY; /* the caller frees what there is */
     for (size_t k = 0; k < n; k++) {
         if (tones)
             ip_store_number(type->dtype, c->elements[k], ip_type_full(type) * (double)k / (double)(tones - 1));

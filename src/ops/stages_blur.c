@@ -61,7 +61,7 @@ static double *gaussian(double sigma, int radius)
     double sum = 0, *w = ip_alloc_array((size_t)(2 * radius + 1), sizeof *w);
     if (!w) return NULL;
     for (int k = -radius; k <= radius; k++)
-        sum += w[k + radius] = exp(-(double)k * k / (2 * sigma * sigma));
+        sum += w[k + radius] = k ? exp(-(double)k * k / (2 * sigma * sigma)) : 1; /* also where sigma's square is 0 */
     for (int k = 0; k <= 2 * radius; k++)
         w[k] /= sum;
     return w;
