@@ -132,7 +132,7 @@ static real keys_cubic(real t)
 static real tent(real t) { return fabsl(t) < 1 ? 1 - fabsl(t) : 0; }
 
 /* What is outside is -1, and stands for these values. */
-static const real beyond[3] = { 40, 7, 90 };
+static const real outside[3] = { 40, 7, 90 };
 static int64_t bounded(int64_t i, int64_t n) { return i >= 0 && i < n ? i : -1; }
 
 /* A volume of one channel, or one of several, between its elements. */
@@ -150,7 +150,8 @@ static real in_volume(const nd *in, const real at[3], int64_t c, real (*weight)(
             place[d] = inside(i, in->shape[d]);
         }
         const bool is_inside = place[0] >= 0 && place[1] >= 0 && place[2] >= 0;
-        if (w != 0) sum += w * (is_inside ? nd_at(in, place[0], place[1], place[2], in->rank == 4 ? c : 0) : beyond[c]);
+        if (w != 0)
+            sum += w * (is_inside ? nd_at(in, place[0], place[1], place[2], in->rank == 4 ? c : 0) : outside[c]);
     }
     return sum;
 }
