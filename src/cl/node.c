@@ -305,13 +305,13 @@ static imgpar_status buffer_of(imgpar_array *a, imgpar_cl_buffer **out, ip_error
     if (!a->op) return ip_fail(err, imgpar_array_status(a), "%s", imgpar_array_message(a));
     imgpar_status st = ip_cl_device(a->ctx, "buffer_of", &device, err);
     if (!st) st = ip_evaluate(a->ctx, &a, 1, NULL, IP_BY_DEVICE, &value, err);
-    if (!st) st = ip_value_on_device(value, device, &memory, err);
     if (!st) {
         const size_t element = ip_dtype(a->type.dtype)->size_bytes;
         const imgpar_cl_layout given = imgpar_cl_vector(value->size_bytes / element, element);
         imgpar_cl_layout layout;
         size_t size_bytes;
         st = ip_cl_layout("buffer_of", &given, &layout, &size_bytes, err);
+        if (!st) st = ip_value_on_device(value, device, &memory, err);
         if (!st) st = ip_cl_buffer_of_memory(a->ctx, IMGPAR_CL_IN, &layout, size_bytes, memory, out, err);
         if (!st) (*out)->is_constant = true;
     }
