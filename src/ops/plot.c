@@ -53,7 +53,7 @@ ip_ticks ip_ticks_of(double lo, double hi, int most)
     ip_ticks t = { 0 };
     if (!(hi > lo) || !isfinite(hi - lo) || most < 1) return t;
     const double rough = (hi - lo) / most, power = pow(10, floor(log10(rough))), share = rough / power;
-    if (!(power > 0)) return t; /* below the least number that has a power of ten below it */
+    if (!(power > 0)) return t; /* so small that its power of ten is 0 */
     const double times = share <= 1.000001 ? 1 : share <= 2.000001 ? 2 : share <= 5.000001 ? 5 : 10;
     t.step = times * power;
     t.first = ceil(lo / t.step - 1e-6) * t.step;
