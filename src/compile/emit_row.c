@@ -57,7 +57,8 @@ const char *ip_emit_pixel_index(ip_emit *e, const char *x, int k)
  * What is left of a row behind its last whole vector would be computed one by one, in narrow strips half of the time.
  * The loop runs once more over the row's last vector instead, part of which it has made before: elements depend on
  * nothing that the loop writes, so they come out the same. It takes compilers up to a third longer, so kernels that
- * compute much in many loops go without. In short rows each vector is a loop of as many lanes as it has, in which
+ * compute much in many loops go without, but for vectors of so many lanes that what is left takes as long as all of
+ * them. In short rows each vector is a loop of as many lanes as it has, in which
  * compilers see that nothing remains: what they put around a loop of any length takes as long as two vectors. In long
  * ones that is slower, for want of registers.
  *
@@ -80,11 +81,13 @@ static ip_stmt *add_lanes(ip_emit *e, const char *var, const char *from, const c
     return loop;
 }
 
+enum { MANY_LANES = 32 };
+
 /* turns_more: 1 where there are gaps, else 0. */
 static ip_stmt *add_vectors(ip_emit *e, const char *var, const char *from, const char *to, int width, int turns_more)
 {
     if (e->is_short && width > 1) return add_lanes(e, var, from, to, width);
-    if (!e->kernel->whole_vectors) {
+    if (!e->kernel->whole_vectors && width < MANY_LANES) {
         ip_stmt *loop = ip_emit_for(e, var, from, to);
         loop->parallel = IP_INDEPENDENT;
         loop->vector_width = width;

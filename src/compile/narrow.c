@@ -27,6 +27,9 @@ typedef struct narrowing {
     imgpar_dtype *was; /* by stage id: the dtype that readers know */
     double *lo, *hi;   /* by stage id: of 0 and the values outside that readers see */
     bool *is_promised; /* by stage id: keeps its dtype */
+    bool *may_be_low;  /* by stage id: 16 bits of it may be kept where readers want no more */
+    bool *is_low;      /* by stage id: they are */
+    bool has_low;      /* whether one is */
 } narrowing;
 
 static bool holds(imgpar_dtype dtype, double lo, double hi)
@@ -152,25 +155,27 @@ static ip_expr *without_zero(ip_expr *x)
  * Note [Low bits]
  * The lower bits of a sum, a difference and a product depend on no higher ones, so what a mask makes of them is
  * computed in 16 bits if the mask has no more, though what stands between may leave their range. That is done where
- * nothing has to be cut to 16 bits first. (A sum that is also read without the mask is then computed twice.)
+ * nothing has to be cut to 16 bits first but rows that may be kept as that, too (Note [Low bits of rows]). (A sum that
+ * is also read without the mask is then computed twice.)
  */
 enum { MOST_LOW = 200 }; /* nodes that are looked at: an expression is a graph, and the walk is along its paths */
 
 /* Whether the lower bits of x are made of lower bits only; n counts down to 0. */
-static bool has_low_bits(const ip_expr *x, imgpar_dtype to, int *n)
+static bool has_low_bits(const narrowing *w, const ip_expr *x, imgpar_dtype to, int *n)
 {
     if (--*n < 0 || !ip_dtype_is_integer(x->dtype)) return false;
     if (size_of(x->dtype) <= size_of(to) || is_number(x)) return true;
     switch (x->op) {
-    case IP_X_CAST: return ip_dtype_is_integer(x->arg[0]->dtype) && has_low_bits(x->arg[0], to, n);
-    case IP_X_NEG: return has_low_bits(x->arg[0], to, n);
+    case IP_X_LOAD: return --*n >= 0 && w->may_be_low[x->source->id]; /* counted as with the cast it will have */
+    case IP_X_CAST: return ip_dtype_is_integer(x->arg[0]->dtype) && has_low_bits(w, x->arg[0], to, n);
+    case IP_X_NEG: return has_low_bits(w, x->arg[0], to, n);
     case IP_X_ADD:
     case IP_X_SUB:
     case IP_X_MUL:
     case IP_X_AND:
     case IP_X_OR:
-    case IP_X_XOR: return has_low_bits(x->arg[0], to, n) && has_low_bits(x->arg[1], to, n);
-    case IP_X_SELECT: return has_low_bits(x->arg[1], to, n) && has_low_bits(x->arg[2], to, n);
+    case IP_X_XOR: return has_low_bits(w, x->arg[0], to, n) && has_low_bits(w, x->arg[1], to, n);
+    case IP_X_SELECT: return has_low_bits(w, x->arg[1], to, n) && has_low_bits(w, x->arg[2], to, n);
     default: return false;
     }
 }
@@ -178,7 +183,7 @@ static bool has_low_bits(const ip_expr *x, imgpar_dtype to, int *n)
 /* The lower bits of x, of which has_low_bits() is true. */
 static ip_expr *low_bits(ip_ir *ir, ip_expr *x, imgpar_dtype to)
 {
-    if (size_of(x->dtype) <= size_of(to) || is_number(x)) return ip_x_cast(ir, to, x);
+    if (size_of(x->dtype) <= size_of(to) || is_number(x) || x->op == IP_X_LOAD) return ip_x_cast(ir, to, x);
     if (x->op == IP_X_CAST) return low_bits(ir, x->arg[0], to);
     ip_expr *args[IP_X_MAX_ARGS];
     for (int a = 0; a < x->n_args; a++)
@@ -188,17 +193,31 @@ static ip_expr *low_bits(ip_ir *ir, ip_expr *x, imgpar_dtype to)
                                 : ip_x_binary(ir, x->op, args[0], args[1]);
 }
 
-/* x & m in as many bits as m has. */
-static ip_expr *masked(ip_ir *ir, ip_expr *x)
+/* Whether x is a & m with a mask m of at most 16 bits. */
+static bool is_masked(const ip_expr *x)
 {
-    ip_expr *a = x->arg[0], *m = x->arg[1];
-    if (x->op != IP_X_AND || !is_number(m) || m->lo < 0 || m->hi > UINT16_MAX) return x;
-    const imgpar_dtype to = m->hi <= UINT8_MAX && a->op == IP_X_COORD ? IMGPAR_U8 : IMGPAR_U16;
+    return x->op == IP_X_AND && is_number(x->arg[1]) && x->arg[1]->lo >= 0 && x->arg[1]->hi <= UINT16_MAX;
+}
+
+/* Whether x, of which is_masked() is true, wants no more than the low 16 bits of what it masks. */
+static bool wants_low_bits(const narrowing *w, const ip_expr *x)
+{
     int n = MOST_LOW;
-    if (a->op != IP_X_COORD && (size_of(x->dtype) <= size_of(to) || !has_low_bits(a, to, &n))) return x;
+    return size_of(x->dtype) > size_of(IMGPAR_U16) && has_low_bits(w, x->arg[0], IMGPAR_U16, &n);
+}
+
+/* x & m in as many bits as m has. */
+static ip_expr *masked(const narrowing *w, ip_ir *ir, ip_expr *x)
+{
+    if (!is_masked(x)) return x;
+    ip_expr *a = x->arg[0], *m = x->arg[1];
+    const imgpar_dtype to = m->hi <= UINT8_MAX && a->op == IP_X_COORD ? IMGPAR_U8 : IMGPAR_U16;
+    if (a->op != IP_X_COORD && !wants_low_bits(w, x)) return x;
     a = a->op == IP_X_COORD ? ip_x_cast(ir, to, a) : low_bits(ir, a, to);
     return ip_x_cast(ir, x->dtype, ip_x_binary(ir, IP_X_AND, a, ip_x_cast(ir, to, m)));
 }
+
+static ip_expr *mask_one(ip_ir *ir, ip_expr *x, void *user) { return masked(user, ir, x); }
 
 static ip_expr *narrow_one(ip_ir *ir, ip_expr *x, void *user);
 
@@ -208,13 +227,13 @@ static void note_read(ip_expr *x, void *user)
 }
 
 /* Indices that are computed from elements. Others stay as they are for who computes boxes of what they read. */
-static ip_expr *narrow_indices(ip_ir *ir, ip_expr *load)
+static ip_expr *narrow_indices(const narrowing *w, ip_ir *ir, ip_expr *load)
 {
     ip_expr *args[IP_X_MAX_ARGS];
     for (int k = 0; k < load->n_args; k++) {
         bool is_read = false;
         if (k < 4) ip_x_walk(ir, load->arg[k], note_read, &is_read);
-        args[k] = is_read ? ip_x_map_values(ir, load->arg[k], narrow_one, NULL) : load->arg[k];
+        args[k] = is_read ? ip_x_map_values(ir, load->arg[k], narrow_one, (void *)w) : load->arg[k];
     }
     return ip_x_with_args(ir, load, args);
 }
@@ -342,15 +361,15 @@ static ip_expr *cast_before_limits(ip_ir *ir, ip_expr *x)
 
 static ip_expr *narrow_one(ip_ir *ir, ip_expr *x, void *user)
 {
-    (void)user;
+    const narrowing *w = user;
     if (x->op == IP_X_CAST) return cast_before_limits(ir, as_mean_in_shorts(ir, as_mean_of_shorts(ir, x)));
-    if (x->op == IP_X_LOAD) return narrow_indices(ir, x);
+    if (x->op == IP_X_LOAD) return narrow_indices(w, ir, x);
     if (x->op == IP_X_SATURATE) return ip_x_saturate(ir, x->dtype, without_cast(x->arg[0]));
     if (!is_narrowable[x->op]) return x;
     int first = x->op == IP_X_SELECT ? 1 : 0;
     imgpar_dtype dtype = x->arg[first]->dtype;
     if (!ip_dtype_is_integer(dtype)) return x;
-    ip_expr *y = masked(ir, as_difference(ir, as_mean(ir, without_zero(x))));
+    ip_expr *y = masked(w, ir, as_difference(ir, as_mean(ir, without_zero(x))));
     if (y != x) return y;
     /* 8 bits pay for choosing only: sums of bytes rarely fit in a byte. */
     bool chooses = x->op == IP_X_MIN || x->op == IP_X_MAX || x->op == IP_X_SELECT || is_comparison(x->op);
@@ -398,7 +417,7 @@ static void find_what_is_read(narrowing *n)
     }
 }
 
-/* The narrowest dtype for what s keeps; its own: none is narrower. */
+/* The narrowest dtype that holds what s keeps; its own: none is narrower. */
 static imgpar_dtype dtype_of_rows(const narrowing *n, const ip_stage *s)
 {
     const double lo = fmin(n->lo[s->id], s->body->lo), hi = fmax(n->hi[s->id], s->body->hi);
@@ -407,18 +426,76 @@ static imgpar_dtype dtype_of_rows(const narrowing *n, const ip_stage *s)
     return s->dtype;
 }
 
+/*
+ * Note [Low bits of rows]
+ * A stage of whose elements all readers want the low 16 bits only, to mask them or to make such rows of them, keeps
+ * only these, however large the elements are. Readers stand behind what they read, so one walk from the last stage to
+ * the first tells. A reader that masks is rewritten before anything else of it (mask_one()), so that no sum of such
+ * rows is left in more bits.
+ */
+enum { SEEN_LOW = 1, SEEN_WHOLE = 2 };
+
+typedef struct demand {
+    narrowing *narrowing;
+    unsigned char *seen; /* by expression id */
+} demand;
+
+/* Notes the loads in x that want more than low bits; low: of x itself only these are wanted. */
+static void note_demand(demand *d, const ip_expr *x, bool low)
+{
+    narrowing *n = d->narrowing;
+    const unsigned char as = low ? SEEN_LOW : SEEN_WHOLE;
+    if (d->seen[x->id] & as) return;
+    d->seen[x->id] |= as;
+    if (x->op == IP_X_LOAD && !low) n->is_low[x->source->id] = false;
+    const bool masks = is_masked(x) && wants_low_bits(n, x);
+    for (int k = 0; k < x->n_args; k++) {
+        const bool keeps = low && size_of(x->dtype) > 2 && x->op != IP_X_LOAD && !(x->op == IP_X_SELECT && k == 0);
+        note_demand(d, x->arg[k], keeps || (masks && k == 0));
+    }
+}
+
+static void find_low_rows(narrowing *n)
+{
+    bool may = false;
+    for (int k = 0; k < n->ir->n_stages; k++) {
+        const ip_stage *s = n->ir->stages[k];
+        n->may_be_low[k] = s->kind == IP_STAGE_MAP && s->body && !n->is_promised[k] && size_of(s->dtype) > 2 &&
+                           size_of(dtype_of_rows(n, s)) > 2;
+        n->is_low[k] = n->may_be_low[k];
+        may |= n->may_be_low[k];
+    }
+    demand d = { n, may ? ip_ir_alloc(n->ir, n->ir->n_exprs + 1, sizeof *d.seen) : NULL };
+    if (!d.seen) return;
+    for (int k = n->ir->n_stages - 1; k >= 0; k--) {
+        ip_stage *s = n->ir->stages[k];
+        if (!ip_stage_computes(s)) continue;
+        int most = MOST_LOW;
+        n->is_low[k] = n->is_low[k] && has_low_bits(n, s->body, IMGPAR_U16, &most);
+        n->has_low |= n->is_low[k];
+        ip_expr *parts[IP_STAGE_PARTS];
+        const int n_parts = ip_stage_exprs(s, parts);
+        for (int p = 0; p < n_parts; p++)
+            note_demand(&d, parts[p], n->is_low[k] && parts[p] == s->body);
+    }
+}
+
 static void narrow_stage(narrowing *n, ip_stage *s)
 {
     ip_expr **parts[IP_STAGE_PARTS];
     const int n_parts = ip_stage_parts(s, parts);
     for (int k = 0; k < n_parts; k++)
         *parts[k] = ip_x_map(n->ir, *parts[k], widen_loads, n);
-    s->body = ip_x_map_values(n->ir, s->body, narrow_one, NULL);
+    if (n->is_low[s->id]) s->body = low_bits(n->ir, s->body, IMGPAR_U16);
+    for (int k = 0; k < n_parts && n->has_low; k++)
+        *parts[k] = ip_x_map_values(n->ir, *parts[k], mask_one, n);
+    s->body = ip_x_map_values(n->ir, s->body, narrow_one, n);
     for (int k = 0; k < s->n_more; k++)
-        s->more[k].body = ip_x_map_values(n->ir, s->more[k].body, narrow_one, NULL);
+        s->more[k].body = ip_x_map_values(n->ir, s->more[k].body, narrow_one, n);
     if (n->is_promised[s->id]) return;
-    s->dtype = dtype_of_rows(n, s);
+    s->dtype = n->is_low[s->id] ? IMGPAR_U16 : dtype_of_rows(n, s);
     s->body = ip_x_cast(n->ir, s->dtype, s->body);
+    if (n->is_low[s->id]) s->lo = s->body->lo, s->hi = s->body->hi;
     s->lo = fmax(s->lo, s->body->lo);
     s->hi = fmin(s->hi, s->body->hi);
 }
@@ -432,9 +509,12 @@ imgpar_status ip_pass_narrow(ip_plan *plan, const ip_compile_options *options, i
                     .was = ip_ir_alloc(ir, count, sizeof *n.was),
                     .lo = ip_ir_alloc(ir, count, sizeof *n.lo),
                     .hi = ip_ir_alloc(ir, count, sizeof *n.hi),
-                    .is_promised = ip_ir_alloc(ir, count, sizeof *n.is_promised) };
+                    .is_promised = ip_ir_alloc(ir, count, sizeof *n.is_promised),
+                    .may_be_low = ip_ir_alloc(ir, count, sizeof *n.may_be_low),
+                    .is_low = ip_ir_alloc(ir, count, sizeof *n.is_low) };
     if (ir->failed) return ip_fail_memory(err, "compiling");
     find_what_is_read(&n);
+    find_low_rows(&n);
     for (int k = 0; k < ir->n_stages && !ir->failed; k++)
         if (ip_stage_computes(ir->stages[k]) && ir->stages[k]->body) narrow_stage(&n, ir->stages[k]);
     return ir->failed ? ip_fail_memory(err, "compiling") : IMGPAR_OK;

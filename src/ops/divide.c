@@ -121,10 +121,10 @@ static ip_expr *rest(ip_lower *l, ip_expr *x, ip_expr *q, int64_t d, double most
     return ip_x_binary(l->ir, IP_X_MAX, r, ip_x_int(l->ir, q->dtype, 0));
 }
 
-static ip_expr *by_power_of_two(ip_lower *l, ip_expr *x, int64_t d, bool modulo, double most)
+static ip_expr *by_power_of_two(ip_lower *l, ip_expr *x, int64_t d, bool modulo)
 {
     const int bits = (int)ip_dtype(x->dtype)->size_bytes * 8;
-    return modulo ? ip_x_binary(l->ir, IP_X_AND, x, argument(l, x->dtype, d - 1, 0, most))
+    return modulo ? ip_x_binary(l->ir, IP_X_AND, x, ip_lower_whole(l, ip_x_int(l->ir, x->dtype, d - 1), IP_LEVEL_BITS))
                   : ip_x_binary(l->ir, IP_X_SHR, x, argument(l, x->dtype, log2_above(d), 0, bits - 1));
 }
 
@@ -132,7 +132,7 @@ ip_expr *ip_lower_quotient(ip_lower *l, ip_expr *x, const ip_expr *divisor, bool
 {
     const int64_t d = divisor->i;
     const double most = ip_lower_whole(l, ip_x_int(l->ir, divisor->dtype, d), IP_LEVEL_BITS)->hi;
-    if (is_power_of_two(d)) return by_power_of_two(l, x, d, modulo, most);
+    if (is_power_of_two(d)) return by_power_of_two(l, x, d, modulo);
     const bool are_bytes = x->lo >= 0 && x->hi <= UINT8_MAX && d > 0 && d <= UINT8_MAX;
     const bool fit = x->lo >= INT32_MIN && x->hi <= INT32_MAX && d > 0 && d <= INT32_MAX;
     if (!fit) {

@@ -26,7 +26,7 @@
 #include <string.h>
 
 /* Slots are four times as many as nodes; few are cleared for what has few. */
-enum { FEW_NODES = 64, MOST_NODES = 1024, N_SLOTS = 4 * MOST_NODES };
+enum { FEW_NODES = 64, MOST_NODES = 2048, N_SLOTS = 4 * MOST_NODES };
 
 /* The nodes below the arrays of a request, inputs first; numbers are places in that order. */
 typedef struct listing {
