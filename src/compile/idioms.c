@@ -258,6 +258,14 @@ static bool is_broadcast(ip_ir *ir, ip_match *m)
     return m->value && reads_kept_row(m->kernel, m->value, s->dtype);
 }
 
+/* ---- random words: emit_random.c, Note [Random words] -------------------------------------------------------- */
+
+static bool is_random(ip_ir *ir, ip_match *m)
+{
+    (void)ir;
+    return ip_stage_is_random(m->stage) && m->body == m->stage->body;
+}
+
 /* ---- the table ---------------------------------------------------------------------------------------------- */
 
 const ip_idiom ip_idioms[IP_N_IDIOMS] = {

@@ -73,8 +73,10 @@ static bool loses_idiom(const ip_inlining *in, const ip_expr *load)
 {
     const ip_stage *p = load->source;
     ip_match match;
-    return is_for_rows(in) && in->options->fuse && in->options->device.has_clang_builtins &&
-           in->of[p->id].n_loads > 1 && ip_idiom_find(in->ir, NULL, p, p->body, &match) && match.idiom->stays_apart;
+    const bool may = is_for_rows(in) && in->options->fuse && in->options->device.has_clang_builtins;
+    if (may && ip_stage_is_random(p)) return true;
+    return may && in->of[p->id].n_loads > 1 && ip_idiom_find(in->ir, NULL, p, p->body, &match) &&
+           match.idiom->stays_apart;
 }
 
 static bool check_gather(ip_expr *x, void *user)

@@ -326,6 +326,7 @@ typedef enum ip_helpers {
     IP_HELPERS_UPSAMPLE,
     IP_HELPERS_LOOKUP,
     IP_HELPERS_PLACES,
+    IP_HELPERS_RANDOM,
     IP_N_HELPERS
 } ip_helpers;
 

@@ -64,6 +64,15 @@ static inline bool ip_region_is_empty(const ip_region *r) { return r->z1 <= r->z
 
 typedef enum ip_reduce { IP_REDUCE_SUM, IP_REDUCE_MIN, IP_REDUCE_MAX, IP_REDUCE_CUSTOM } ip_reduce;
 
+/* A random word for each element (ops/stages_generators.c), of which those beside each other share what makes them:
+ * compile/emit_random.c. */
+typedef struct ip_random {
+    ip_expr *body; /* what the stage's was made as; where it is another, nothing is known of the stage */
+    ip_expr *row;  /* u32: the place of the first word of the element's row; words follow each other by channels */
+    ip_expr *stream, *key[2];
+    int pair; /* 0: the word at the element's place; 1, 2: the first, the second one of the two where it stands */
+} ip_random;
+
 typedef struct ip_stage {
     ip_stage_kind kind;
     int id;             /* position in ir->stages */
@@ -100,6 +109,7 @@ typedef struct ip_stage {
     int n_absorbed;
     const struct ip_view *view; /* how a MAP that computes nothing moves elements (ops/view.h), so that a reader that
                                  * moves them again composes both; in the arena; NULL: not known */
+    const ip_random *random;    /* of a MAP; in the arena; NULL: its elements are no random words */
     int window;                 /* of the row "taps": 1 + the window that it stands for; 0: none */
     bool of_taps;               /* depends on a tap whose window is not within it: a part of a function of around() */
     bool is_output;             /* asked for: must end in memory */
@@ -154,6 +164,11 @@ static inline bool ip_x_is_of_table(const ip_expr *x)
 }
 /* table[index], index an i32 expression inside 0..n-1. */
 ip_expr *ip_table_at(ip_ir *ir, ip_stage *table, ip_expr *index);
+/* Whether what is known of a stage of random words holds. */
+static inline bool ip_stage_is_random(const ip_stage *stage)
+{
+    return stage->random && stage->random->body == stage->body && stage->dtype == IMGPAR_U32;
+}
 /* The states of a SCAN: how many, and one of them. */
 static inline int ip_stage_states(const ip_stage *scan) { return 1 + scan->n_more; }
 ip_state ip_stage_state(const ip_stage *scan, int k);

@@ -119,8 +119,9 @@ static ip_expr *place(ip_lower *l)
 
 static ip_expr *word_param(ip_lower *l, double v) { return ip_x_param(l->ir, IMGPAR_U32, v, 0, 4294967295.0); }
 
-/* The four words of block place >> shift, place & (1 << shift) - 1 telling which part of them is the element's. */
-static ip_expr *block_of(ip_lower *l, int shift, ip_expr *words[4])
+/* The four words of block place >> shift, place & (1 << shift) - 1 telling which part of them is the element's. Of
+ * places of 32 bits *random is told what makes them, but for its body. */
+static ip_expr *block_of(ip_lower *l, int shift, ip_expr *words[4], ip_random *random)
 {
     ip_expr *at = place(l);
     imgpar_dtype dtype = at->dtype;
@@ -133,6 +134,9 @@ static ip_expr *block_of(ip_lower *l, int shift, ip_expr *words[4])
     double seed = ip_param_number(l->node, "seed"), upper = floor(seed / 0x1p32);
     ip_expr *const key[2] = { word_param(l, seed - upper * 0x1p32), word_param(l, upper) };
     ip_philox(l->ir, counter, key, words);
+    ip_expr *const first = ip_lower_i32(l, 0), *const ends[4] = { NULL, NULL, first, first };
+    ip_expr *row = dtype == IMGPAR_U32 ? ip_x_put_coords(l->ir, at, ends) : NULL;
+    *random = (ip_random){ .row = row, .stream = counter[2], .key = { key[0], key[1] } };
     return ip_x_cast(l->ir, IMGPAR_U32, binary(l, IP_X_AND, at, ip_x_int(l->ir, dtype, (1 << shift) - 1)));
 }
 
@@ -142,6 +146,30 @@ static ip_expr *pick(ip_lower *l, ip_expr *which, ip_expr *const v[], int n)
     for (int k = n - 2; k >= 0; k--)
         chosen = ip_x_select(l->ir, binary(l, IP_X_EQ, which, u32(l, (uint32_t)k)), v[k], chosen);
     return chosen;
+}
+
+/* A word as a stage of its own, if it is known where words begin. */
+static ip_expr *apart(ip_lower *l, ip_random random, ip_expr *word)
+{
+    static const char *const notes[] = { "random words", "first words of pairs", "second words of pairs" };
+    ip_random *kept = random.row ? ip_ir_alloc(l->ir, 1, sizeof *kept) : NULL;
+    ip_stage *s = kept ? ip_lower_stage_sized(l, l->dims, IMGPAR_U32, word, notes[random.pair]) : NULL;
+    if (!s) return word;
+    *kept = random;
+    kept->body = s->body;
+    s->random = kept;
+    ip_expr *own[4];
+    for (int k = 0; k < 4; k++)
+        own[k] = ip_lower_coord(l, k);
+    return ip_x_load(l->ir, s, own, IP_BORDER_NONE, NULL);
+}
+
+/* The word at the element's place. */
+static ip_expr *own_word(ip_lower *l)
+{
+    ip_random random;
+    ip_expr *words[4], *which = block_of(l, 2, words, &random);
+    return apart(l, random, pick(l, which, words, 4));
 }
 
 static ip_expr *scaled(ip_lower *l, imgpar_dtype f, ip_expr *whole, double scale)
@@ -163,10 +191,9 @@ ip_stage *ip_stages_random(ip_lower *l)
     double lo = ip_param_number(l->node, "lo"), hi = ip_param_number(l->node, "hi");
     ip_expr *words[4], *u;
     if (f == IMGPAR_F32) {
-        ip_expr *which = block_of(l, 2, words);
-        u = scaled(l, f, binary(l, IP_X_SHR, pick(l, which, words, 4), u32(l, 8)), 0x1p-24);
+        u = scaled(l, f, binary(l, IP_X_SHR, own_word(l), u32(l, 8)), 0x1p-24);
     } else {
-        ip_expr *which = block_of(l, 1, words);
+        ip_expr *which = block_of(l, 1, words, &(ip_random){ 0 });
         ip_expr *const wide[2] = { wide_word(l, words[0], words[1]), wide_word(l, words[2], words[3]) };
         u = scaled(l, f, pick(l, which, wide, 2), 0x1p-53);
     }
@@ -176,8 +203,7 @@ ip_stage *ip_stages_random(ip_lower *l)
 ip_stage *ip_stages_randint(ip_lower *l)
 {
     double lo = ip_param_number(l->node, "lo"), hi = ip_param_number(l->node, "hi");
-    ip_expr *words[4], *which = block_of(l, 2, words);
-    ip_expr *word = ip_x_cast(l->ir, IMGPAR_U64, pick(l, which, words, 4));
+    ip_expr *word = ip_x_cast(l->ir, IMGPAR_U64, own_word(l));
     ip_expr *span = ip_x_cast(l->ir, IMGPAR_U64, ip_x_param_i64(l->ir, (int64_t)(hi - lo)));
     ip_expr *up = binary(l, IP_X_SHR, binary(l, IP_X_MUL, word, span), ip_x_int(l->ir, IMGPAR_U64, 32));
     ip_expr *v = binary(l, IP_X_ADD, ip_x_cast(l->ir, IMGPAR_I64, up), ip_x_param_i64(l->ir, (int64_t)lo));
@@ -195,7 +221,7 @@ static ip_expr *above_0(ip_lower *l, ip_expr *a, ip_expr *b)
 static ip_expr *wide_normal(ip_lower *l)
 {
     static const double pi = 3.14159265358979323846;
-    ip_expr *words[4], *odd = block_of(l, 1, words), *u = above_0(l, words[0], words[1]);
+    ip_expr *words[4], *odd = block_of(l, 1, words, &(ip_random){ 0 }), *u = above_0(l, words[0], words[1]);
     ip_expr *v = scaled(l, IMGPAR_F64, wide_word(l, words[2], words[3]), 0x1p-53);
     ip_expr *log_u = ip_x_unary(l->ir, IP_X_LOG, u),
             *angle = binary(l, IP_X_MUL, v, ip_x_float(l->ir, IMGPAR_F64, 2 * pi));
@@ -207,10 +233,15 @@ static ip_expr *wide_normal(ip_lower *l)
 
 static ip_expr *short_normal(ip_lower *l)
 {
-    ip_expr *words[4], *which = block_of(l, 2, words), *half = binary(l, IP_X_SHR, which, u32(l, 1));
+    ip_random first, second;
+    ip_expr *words[4], *which = block_of(l, 2, words, &first), *half = binary(l, IP_X_SHR, which, u32(l, 1));
     ip_expr *const firsts[2] = { words[0], words[2] }, *const seconds[2] = { words[1], words[3] };
     ip_expr *is_odd = binary(l, IP_X_NE, binary(l, IP_X_AND, which, u32(l, 1)), u32(l, 0));
-    return ip_box_muller(l->ir, pick(l, half, firsts, 2), pick(l, half, seconds, 2), is_odd);
+    second = first;
+    first.pair = 1;
+    second.pair = 2;
+    ip_expr *a = apart(l, first, pick(l, half, firsts, 2)), *b = apart(l, second, pick(l, half, seconds, 2));
+    return ip_box_muller(l->ir, a, b, is_odd);
 }
 
 ip_stage *ip_stages_normal(ip_lower *l)
@@ -226,10 +257,9 @@ ip_stage *ip_stages_exponential(ip_lower *l)
     imgpar_dtype f = float_of(l);
     ip_expr *words[4], *log_u;
     if (f == IMGPAR_F32) {
-        ip_expr *which = block_of(l, 2, words);
-        log_u = ip_log_of_word(l->ir, pick(l, which, words, 4));
+        log_u = ip_log_of_word(l->ir, own_word(l));
     } else {
-        ip_expr *which = block_of(l, 1, words);
+        ip_expr *which = block_of(l, 1, words, &(ip_random){ 0 });
         ip_expr *const u[2] = { above_0(l, words[0], words[1]), above_0(l, words[2], words[3]) };
         log_u = ip_x_unary(l->ir, IP_X_LOG, pick(l, which, u, 2));
     }
@@ -264,8 +294,7 @@ ip_stage *ip_stages_poisson(ip_lower *l)
         l->ir->failed = true;
         return NULL;
     }
-    ip_expr *words[4], *which = block_of(l, 2, words);
-    ip_expr *word = binary(l, IP_X_XOR, pick(l, which, words, 4), u32(l, 1u << 31));
+    ip_expr *word = binary(l, IP_X_XOR, own_word(l), u32(l, 1u << 31));
     ip_expr *count = count_below(l, &p, ip_x_cast(l->ir, IMGPAR_I32, word));
     ip_free(p.words);
     if (!count) return NULL;

@@ -67,7 +67,7 @@ static program_text text_of(const ip_device *device, const ip_kernel *k)
 {
     static const char *const shaders[IP_N_HELPERS] = {
         [IP_HELPERS_FUNCTIONS] = "functions", [IP_HELPERS_DOT] = "dot",       [IP_HELPERS_UPSAMPLE] = "upsample",
-        [IP_HELPERS_LOOKUP] = "lookup",       [IP_HELPERS_PLACES] = "places",
+        [IP_HELPERS_LOOKUP] = "lookup",       [IP_HELPERS_PLACES] = "places", [IP_HELPERS_RANDOM] = "random",
     };
     program_text t = { .source = IP_STR_INIT };
     ip_str_append(&t.source, ip_shader_text("helpers"));
