@@ -32,16 +32,8 @@ static void run_apply(ip_sql_call *call, ip_sql_kind kind, sqlite3_context *ctx,
         ip_sql_call_fail(call, SQLITE_ERROR, "argument 1 is not a text in the pipeline language");
         return;
     }
-    const char *text = (const char *)sqlite3_value_text(argv[0]);
-    if (!text) {
-        ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
-        return;
-    }
-    if (strlen(text) != (size_t)sqlite3_value_bytes(argv[0])) {
-        ip_sql_call_fail(call, SQLITE_ERROR, "argument 1: a pipeline is text, this has a zero byte");
-        return;
-    }
-    const imgpar_formula *formula = ip_sql_formula(call, text); /* R4 */
+    const char *text = ip_sql_text_read(call, argv[0], 1, "a pipeline is text");
+    const imgpar_formula *formula = text ? ip_sql_formula(call, text) : NULL; /* R4 */
     if (!formula) return;
     ip_sql_inputs in;
     if (!ip_sql_inputs_read(call, argc - 1, argv + 1, &in)) {

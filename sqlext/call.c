@@ -134,6 +134,16 @@ int ip_sql_call_fail_array(ip_sql_call *call, const imgpar_array *a)
     return ip_sql_call_fail_status(call, imgpar_array_status(a), NULL, imgpar_array_message(a));
 }
 
+const char *ip_sql_text_read(ip_sql_call *call, sqlite3_value *value, int argument, const char *what)
+{
+    const char *text = (const char *)sqlite3_value_text(value);
+    if (!text)
+        ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    else if (strlen(text) != (size_t)sqlite3_value_bytes(value))
+        ip_sql_call_fail(call, SQLITE_ERROR, "argument %d: %s, this has a zero byte", argument, what);
+    return call->code ? NULL : text;
+}
+
 /*
  * Note [Pulse]
  * The poll callback steps a small statement on the same connection: sqlite3_step() then looks

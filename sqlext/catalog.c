@@ -265,11 +265,9 @@ static void setting_function(sqlite3_context *ctx, int argc, sqlite3_value **arg
     (void)argc;
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL || sqlite3_value_type(argv[1]) == SQLITE_NULL) return;
     ip_sql_call call = ip_sql_call_begin(ctx);
-    const char *name = (const char *)sqlite3_value_text(argv[0]);
-    const char *value = (const char *)sqlite3_value_text(argv[1]);
-    if (!name || !value)
-        ip_sql_call_fail(&call, SQLITE_NOMEM, NULL);
-    else if (!ip_sql_setting_change(&call, name, value))
+    const char *name = ip_sql_text_read(&call, argv[0], 1, "a name is text");
+    const char *value = ip_sql_text_read(&call, argv[1], 2, "a value is text");
+    if (!call.code && !ip_sql_setting_change(&call, name, value))
         sqlite3_result_text(ctx, value, -1, SQLITE_TRANSIENT); /* R4 */
     ip_sql_call_end(&call, ctx);
 }

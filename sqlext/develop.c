@@ -16,7 +16,8 @@
  *     neighbours overlap: two, four and more, as long as each is read; none after a row that SQLite has passed by.
  * R6. Conditions, ORDER BY and LIMIT go into the SELECT: what they drop is not even read. See Note [Passing
  *     conditions] of develop_plan.c.
- * R7. A column that fails is an error when it is read, and not before.
+ * R7. A column that fails is an error when it is read, and not before. A row that fails, in the SELECT, is one behind
+ *     the rows before it, however many were fetched ahead.
  * R8. Columns that are calls of png(), jpeg() or npy() are encoded by the crew too; see develop_edge.c.
  */
 #include "develop.h"
@@ -39,6 +40,8 @@ typedef struct cursor {
     int first, n;               /* n rows from first on are there; the first is the current one */
     int ahead;                  /* how many to have; above 1: and to compute */
     bool at_end;                /* of stmt */
+    int code;                   /* with which stmt ended while rows were ready, told behind them; SQLITE_OK: none */
+    char *message;              /* of that; owned */
     sqlite3_int64 at;           /* the number of the current row in the scan, from 1 on */
     ip_sql_census census;
 } cursor;
@@ -184,8 +187,16 @@ static int create(sqlite3 *db, void *user, int argc, const char *const *argv, sq
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
 
+static void forget_failure(cursor *c)
+{
+    sqlite3_free(c->message);
+    c->message = NULL;
+    c->code = SQLITE_OK;
+}
+
 static void forget_rows(cursor *c)
 {
+    forget_failure(c);
     int n_columns = ((vtab *)c->base.pVtab)->n_columns;
     ip_sql_crew_free(c->crew); /* before the tasks it may be working on */
     c->crew = NULL;
@@ -215,12 +226,34 @@ static void submit(cursor *c, ip_sql_row *r)
     r->is_submitted = c->crew != NULL;
 }
 
+/* A failure of rows ahead waits until the ready ones have been read: a LIMIT may never get there. */
+static void put_failure_off(ip_sql_call *call, cursor *c)
+{
+    if (!call->code || !c->n) return;
+    c->code = call->code;
+    c->message = call->message;
+    call->code = SQLITE_OK;
+    call->message = NULL;
+}
+
+/* The failure that was put off becomes the call's. */
+static int fail_late(ip_sql_call *call, cursor *c)
+{
+    call->code = c->code;
+    call->message = c->message;
+    c->message = NULL;
+    forget_failure(c);
+    return call->code;
+}
+
 /* Has as many rows as are wanted ahead, the current one at least; R5. */
 static int fetch(ip_sql_call *call, cursor *c)
 {
+    if (!c->n && c->code) return fail_late(call, c);
     while (c->n < c->ahead && !c->at_end) {
         ip_sql_row *r = &c->rows[(c->first + c->n) % MAX_AHEAD];
-        if (step(call, c) || c->at_end) break;
+        if (step(call, c)) put_failure_off(call, c);
+        if (call->code || c->at_end) break;
         c->n++;
         if (ip_sql_row_take(call, (vtab *)c->base.pVtab, &c->query, c->stmt, r)) break;
     }

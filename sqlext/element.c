@@ -54,6 +54,14 @@ void ip_sql_range(const imgpar_info *info, double *lo, double *hi)
     *hi = info->white > 0 ? info->white : ranges[info->dtype][1];
 }
 
+__extension__ typedef __int128 wide;
+
+/* What is left of the difference is exact: equal numbers have none. */
+double ip_sql_deviation(int64_t n, int64_t sum, int64_t squares)
+{
+    return sqrt((double)((wide)n * squares - (wide)sum * sum)) / (double)n;
+}
+
 double ip_sql_element(imgpar_dtype dtype, const void *p)
 {
     element v = { 0 };
@@ -74,15 +82,32 @@ double ip_sql_element(imgpar_dtype dtype, const void *p)
     }
 }
 
-void ip_sql_result_element(sqlite3_context *ctx, imgpar_dtype dtype, const void *p)
+bool ip_sql_whole(imgpar_dtype dtype, const void *p, sqlite3_int64 *whole)
 {
     element v = { 0 };
     memcpy(&v, p, imgpar_dtype_size(dtype));
-    bool too_large = dtype == IMGPAR_U64 && v.u64 > INT64_MAX;
-    if (ip_sql_dtype_is_float(dtype) || too_large)
-        sqlite3_result_double(ctx, ip_sql_element(dtype, p));
-    else if (dtype == IMGPAR_U64 || dtype == IMGPAR_I64)
-        sqlite3_result_int64(ctx, v.i64);
+    if (ip_sql_dtype_is_float(dtype) || (dtype == IMGPAR_U64 && v.u64 > INT64_MAX)) return false;
+    *whole = dtype == IMGPAR_U64 || dtype == IMGPAR_I64 ? v.i64 : (sqlite3_int64)ip_sql_element(dtype, p);
+    return true;
+}
+
+void ip_sql_result_element(sqlite3_context *ctx, imgpar_dtype dtype, const void *p)
+{
+    sqlite3_int64 whole;
+    if (ip_sql_whole(dtype, p, &whole))
+        sqlite3_result_int64(ctx, whole);
     else
-        sqlite3_result_int64(ctx, (sqlite3_int64)ip_sql_element(dtype, p));
+        sqlite3_result_double(ctx, ip_sql_element(dtype, p));
+}
+
+void ip_sql_append_element(sqlite3_str *s, imgpar_dtype dtype, const void *p)
+{
+    element v = { 0 };
+    memcpy(&v, p, imgpar_dtype_size(dtype));
+    if (ip_sql_dtype_is_float(dtype))
+        sqlite3_str_appendf(s, "%!.15g", ip_sql_element(dtype, p));
+    else if (dtype == IMGPAR_U64)
+        sqlite3_str_appendf(s, "%llu", (unsigned long long)v.u64);
+    else
+        sqlite3_str_appendf(s, "%lld", dtype == IMGPAR_I64 ? (long long)v.i64 : (long long)ip_sql_element(dtype, p));
 }

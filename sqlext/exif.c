@@ -68,20 +68,18 @@ static void exif_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
     ip_sql_call call = ip_sql_call_begin(ctx);
     exif e = { NULL, 0 };
     const bool is_number = sqlite3_value_type(argv[1]) == SQLITE_INTEGER && sqlite3_value_int64(argv[1]) >= 0;
-    const char *name = (const char *)sqlite3_value_text(argv[1]);
+    const char *name = ip_sql_text_read(&call, argv[1], 2, "a tag is text");
     char number[32];
     if (is_number) { /* R5 */
         snprintf(number, sizeof number, "0x%04llx", (unsigned long long)sqlite3_value_int64(argv[1]));
         name = number;
     }
-    if (!name)
-        ip_sql_call_fail(&call, SQLITE_NOMEM, NULL);
-    else if (!imgpar_exif_is_tag(name)) /* R2 */
+    if (name && !imgpar_exif_is_tag(name)) /* R2 */
         ip_sql_call_fail(&call, SQLITE_ERROR,
                          "'%s' is no tag of EXIF, as 'DateTimeOriginal' or 'Model' are; SELECT tag FROM img_exif(img) "
                          "lists those of an image",
                          name);
-    else if (!read_exif(&call, argv[0], &e)) {
+    else if (name && !read_exif(&call, argv[0], &e)) {
         const imgpar_exif_value *v = imgpar_exif_find(e.list, e.n, name);
         if (v) return_value(ctx, v);
     }

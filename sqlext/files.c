@@ -8,7 +8,7 @@
  *
  * R1. Only directories are read to list; a header when one of its columns is asked for, a file when its image is.
  * R2. Regular files (and links to them) whose name fits the glob, in the order of their paths as bytes. Folders are
- *     entered with recursive, links to folders are not.
+ *     entered with recursive (0 or 1, false or true), links to folders are not.
  * R3. What is no image, or damaged in its header, is a row with an error. So is a file that cannot be read.
  * R4. image is the file's bytes; in an imgpar_folder it is a deferred image.
  * R5. Both are DIRECTONLY, behind the locks of locks.c, and absent from the safe module.
@@ -124,26 +124,47 @@ static void end(void *state)
     sqlite3_free(s);
 }
 
-static const char *text_of(const ip_sql_ask *ask, int k)
+/* NULL: not given, or call has the error. */
+static const char *text_of(ip_sql_call *call, const ip_sql_ask *ask, int k)
 {
-    return ask->argv[k] ? (const char *)sqlite3_value_text(ask->argv[k]) : ask->fixed ? ask->fixed[k] : NULL;
+    static const char *const what[] = { "a folder is text", "a glob is text", "recursive is 0 or 1" };
+    if (ask->argv[k]) return ip_sql_text_read(call, ask->argv[k], k + 1, what[k]);
+    return ask->fixed ? ask->fixed[k] : NULL;
+}
+
+/* How deep folders are entered; NULL: not at all. */
+static int read_depth(ip_sql_call *call, const char *recursive, int *depth)
+{
+    const bool is_one = recursive && (!strcmp(recursive, "1") || !sqlite3_stricmp(recursive, "true"));
+    const bool is_zero = !recursive || !strcmp(recursive, "0") || !sqlite3_stricmp(recursive, "false");
+    *depth = is_one ? MAX_DEPTH : 0;
+    return is_one || is_zero ? SQLITE_OK
+                             : ip_sql_call_fail(call, SQLITE_ERROR, "recursive must be 0 or 1, got %.40s", recursive);
+}
+
+static int check_fixed(ip_sql_call *call, const char *const *fixed)
+{
+    int depth;
+    return read_depth(call, fixed[ARGUMENT_RECURSIVE], &depth);
 }
 
 static int begin(ip_sql_call *call, const ip_sql_ask *ask, void **state)
 {
     scan *s = sqlite3_malloc64(sizeof *s);
-    const char *dir = text_of(ask, ARGUMENT_DIR), *recursive = text_of(ask, ARGUMENT_RECURSIVE);
-    if (!s || !dir) {
+    const char *dir = text_of(call, ask, ARGUMENT_DIR), *glob = text_of(call, ask, ARGUMENT_GLOB);
+    int depth = 0;
+    if (!s) return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+    if (call->code || read_depth(call, text_of(call, ask, ARGUMENT_RECURSIVE), &depth) || call->code) {
         sqlite3_free(s);
-        return ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+        return call->code;
     }
     memset(s, 0, sizeof *s);
     s->at = -1;
     s->deferred = !ask->argv[ARGUMENT_DIR] || call->conn->deferring;
     *state = s;
-    listing l = { .call = call, .scan = s, .glob = text_of(ask, ARGUMENT_GLOB) };
+    listing l = { .call = call, .scan = s, .glob = glob };
     ip_sql_run_begin(&l.run, call);
-    list_folder(&l, dir, recursive && atoi(recursive) ? MAX_DEPTH : 0, true);
+    list_folder(&l, dir, depth, true);
     ip_sql_run_end(&l.run);
     if (s->n) qsort(s->paths, (size_t)s->n, sizeof s->paths[0], compare_paths);
     return call->code;
@@ -276,6 +297,7 @@ const ip_sql_table ip_sql_table_folder = {
     .name = "imgpar_folder",
     .columns = COLUMNS,
     .parameters = parameters,
+    .check = check_fixed,
     .about = "a table of the files of a folder; image is deferred",
     .example = "CREATE VIRTUAL TABLE temp.album USING imgpar_folder(dir='.', glob='*.png')",
     .n_columns = N_COLUMNS,

@@ -19,8 +19,9 @@
  *     L)^2, L the white of a (of data the dtype's range, 1 for floats), over all channels. edges 'valid', as in the
  *     authors' ssim_index.m: only the pixels count whose window lies inside, which takes 11x11 pixels; 'reflect':
  *     edges are mirrored, and every pixel counts.
- * R3. peak is the white of a (of data the dtype's range, 1 for floats) unless given.
- * R4. img_pixel computes that pixel and what it depends on, no more.
+ * R3. peak is the white of a (of data the dtype's range, 1 for floats) unless given, as a number or as 'peak=100'.
+ * R4. img_pixel computes that pixel and what it depends on, no more. Integers have all their digits, but for a number
+ *     above 2^63 - 1, which SQL has no INTEGER for.
  * R5. NULL in gives NULL out.
  */
 #include "element.h"
@@ -34,8 +35,14 @@
 
 enum { MAX_NUMBERS = 2 };
 
+/* A number as the device has it: in 64 bits every element, and whole ones exactly. */
+typedef struct number {
+    imgpar_dtype dtype;
+    uint64_t element[2];
+} number;
+
 /* Computes n texts of the inputs, each one number, in one evaluation. */
-static int compute_numbers(ip_sql_call *call, const ip_sql_inputs *in, int n, const char *const *texts, double *out)
+static int compute_elements(ip_sql_call *call, const ip_sql_inputs *in, int n, const char *const *texts, number *out)
 {
     imgpar_array *arrays[MAX_NUMBERS];
     for (int k = 0; k < n; k++)
@@ -45,13 +52,31 @@ static int compute_numbers(ip_sql_call *call, const ip_sql_inputs *in, int n, co
     if (!call->code) ip_sql_evaluate(call, arrays, n);
     for (int k = 0; k < n && !call->code; k++) {
         imgpar_info info = { .struct_size = sizeof info };
-        uint64_t element[2] = { 0 };
         imgpar_array_info(arrays[k], &info);
-        if (!ip_sql_compute(call, arrays[k], element, info.size_bytes)) out[k] = ip_sql_element(info.dtype, element);
+        out[k] = (number){ .dtype = info.dtype };
+        ip_sql_compute(call, arrays[k], out[k].element, info.size_bytes);
     }
     for (int k = 0; k < n; k++)
         imgpar_array_release(arrays[k]);
     return call->code;
+}
+
+/* A sum of integers of up to 16 bits. */
+static int64_t whole_of(const number *v)
+{
+    if (imgpar_dtype_size(v->dtype) == sizeof(int64_t) && !ip_sql_dtype_is_float(v->dtype))
+        return (int64_t)v->element[0];
+    return (int64_t)ip_sql_element(v->dtype, v->element);
+}
+
+/* The same, as doubles. */
+static int compute_numbers(ip_sql_call *call, const ip_sql_inputs *in, int n, const char *const *texts, double *out)
+{
+    number got[MAX_NUMBERS];
+    if (compute_elements(call, in, n, texts, got)) return call->code;
+    for (int k = 0; k < n; k++)
+        out[k] = ip_sql_element(got[k].dtype, got[k].element);
+    return SQLITE_OK;
 }
 
 /* The dtype in which differences are taken and squared; R1. */
@@ -96,23 +121,45 @@ static void measure_std(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *
     (void)argc, (void)argv;
     imgpar_info info = { .struct_size = sizeof info };
     char square[96];
-    double got[2];
+    double spread;
+    number sums[2];
     if (imgpar_array_info(in->arrays[0], &info)) {
         ip_sql_call_fail_array(call, in->arrays[0]);
         return;
     }
     const char *wide = wide_dtype(in, info.dtype);
-    double n = count_of(&info);
     if (*wide == 'f') {
         snprintf(square, sizeof square, "a = cast(reshape($1, [-1]), %s)\nd = a - mean(a)\nmean(d * d)", wide);
-        if (!compute_numbers(call, in, 1, (const char *const[]){ square }, got))
-            sqlite3_result_double(ctx, sqrt(got[0]));
+        if (!compute_numbers(call, in, 1, (const char *const[]){ square }, &spread))
+            sqlite3_result_double(ctx, sqrt(spread));
         return;
     }
     snprintf(square, sizeof square, "a = cast($1, %s)\nsum(a * a)", wide);
-    if (compute_numbers(call, in, 2, (const char *const[]){ "sum($1)", square }, got)) return;
-    long double spread = (long double)n * (long double)got[1] - (long double)got[0] * (long double)got[0];
-    sqlite3_result_double(ctx, spread > 0 ? sqrt((double)spread) / n : 0);
+    if (compute_elements(call, in, 2, (const char *const[]){ "sum($1)", square }, sums)) return;
+    sqlite3_result_double(ctx, ip_sql_deviation((int64_t)count_of(&info), whole_of(&sums[0]), whole_of(&sums[1])));
+}
+
+/* R3. A number, or a text 'peak=1', which the language reads. */
+static int read_peak(ip_sql_call *call, const ip_sql_inputs *in, sqlite3_value *value, double *peak)
+{
+    static const char name[] = "peak=";
+    int type = sqlite3_value_numeric_type(value);
+    const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
+    char formula[96];
+    *peak = sqlite3_value_double(value);
+    if (text && strncmp(text, name, sizeof name - 1) == 0) {
+        text += sizeof name - 1;
+        const size_t n = strspn(text, "0123456789.eE+- ");
+        if (n > 0 && text[n] == '\0' && n < sizeof formula - sizeof "cast(, f64)") {
+            snprintf(formula, sizeof formula, "cast(%s, f64)", text);
+            if (compute_numbers(call, in, 1, (const char *const[]){ formula }, peak)) return call->code;
+            type = SQLITE_FLOAT;
+        }
+    }
+    if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) ip_sql_call_fail(call, SQLITE_ERROR, "peak is not a number");
+    if (!call->code && (!(*peak > 0) || isinf(*peak)))
+        ip_sql_call_fail(call, SQLITE_ERROR, "peak=%g is not %s", *peak, *peak > 0 ? "finite" : "above 0");
+    return call->code;
 }
 
 static void measure_psnr(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs *in, int argc, sqlite3_value **argv)
@@ -122,16 +169,8 @@ static void measure_psnr(ip_sql_call *call, sqlite3_context *ctx, ip_sql_inputs 
     double got, lo, peak;
     if (same_shape(call, in, &info)) return;
     ip_sql_range(&info, &lo, &peak);
-    const int type = argc > 2 ? sqlite3_value_numeric_type(argv[2]) : SQLITE_FLOAT;
-    if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) {
-        ip_sql_call_fail(call, SQLITE_ERROR, "peak is not a number");
-        return;
-    }
-    peak = argc > 2 ? sqlite3_value_double(argv[2]) : peak - lo; /* R3 */
-    if (!(peak > 0) || isinf(peak)) {
-        ip_sql_call_fail(call, SQLITE_ERROR, "peak=%g is not %s", peak, peak > 0 ? "finite" : "above 0");
-        return;
-    }
+    peak -= lo; /* R3 */
+    if (argc > 2 && read_peak(call, in, argv[2], &peak)) return;
     const char *wide = wide_dtype(in, info.dtype);
     snprintf(text, sizeof text, "d = cast($1, %s) - cast($2, %s)\n%s(d * d)", wide, wide,
              *wide == 'f' ? "mean" : "sum");
@@ -157,11 +196,12 @@ static const char ssim_text[] = /* %s: $1 as data, f64, 255 / L, and again */
 static char *ssim_pooling(ip_sql_call *call, const imgpar_info *info, int argc, sqlite3_value **argv)
 {
     static const char name[] = "edges=";
-    const char *edges = argc > 2 ? (const char *)sqlite3_value_text(argv[2]) : "valid";
-    if (edges && strncmp(edges, name, sizeof name - 1) == 0) edges += sizeof name - 1;
-    bool is_valid = edges && strcmp(edges, "valid") == 0;
-    if (!is_valid && (!edges || strcmp(edges, "reflect") != 0))
-        ip_sql_call_fail(call, SQLITE_ERROR, "edges=%.40s is not one of valid, reflect", edges ? edges : "");
+    const char *edges = argc > 2 ? ip_sql_text_read(call, argv[2], 3, "edges is text") : "valid";
+    if (!edges) return NULL;
+    if (strncmp(edges, name, sizeof name - 1) == 0) edges += sizeof name - 1;
+    const bool is_valid = strcmp(edges, "valid") == 0;
+    if (!is_valid && strcmp(edges, "reflect") != 0)
+        ip_sql_call_fail(call, SQLITE_ERROR, "edges=%.40s is not one of valid, reflect", edges);
     else if (is_valid && (info->width < SSIM_WINDOW || info->height < SSIM_WINDOW))
         ip_sql_call_fail(call, SQLITE_ERROR,
                          "the window of %dx%d does not fit the image of %lldx%lld; with the third argument "
@@ -232,9 +272,10 @@ static void return_pixel(sqlite3_context *ctx, const imgpar_info *info, const un
         return;
     }
     sqlite3_str *s = sqlite3_str_new(NULL);
-    for (int64_t k = 0; k < info->channels; k++)
-        sqlite3_str_appendf(s, ip_sql_dtype_is_float(info->dtype) ? "%s%!.15g" : "%s%.15g", k ? "," : "[",
-                            ip_sql_element(info->dtype, pixel + size * (size_t)k));
+    for (int64_t k = 0; k < info->channels; k++) {
+        sqlite3_str_appendchar(s, 1, k ? ',' : '[');
+        ip_sql_append_element(s, info->dtype, pixel + size * (size_t)k);
+    }
     sqlite3_str_appendchar(s, 1, ']');
     if (sqlite3_str_errcode(s)) sqlite3_result_error_nomem(ctx);
     char *json = sqlite3_str_finish(s);

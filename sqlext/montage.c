@@ -97,11 +97,8 @@ static int read_options(ip_sql_call *call, montage *m, int argc, sqlite3_value *
         if (sqlite3_value_numeric_type(argv[k]) == SQLITE_INTEGER) {
             set_option(call, m, k, sqlite3_value_int64(argv[k]));
         } else if (sqlite3_value_type(argv[k]) == SQLITE_TEXT) {
-            const char *text = (const char *)sqlite3_value_text(argv[k]);
-            if (text)
-                read_named(call, m, text);
-            else
-                ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
+            const char *text = ip_sql_text_read(call, argv[k], k + 2, "an option is text");
+            if (text) read_named(call, m, text);
         } else {
             ip_sql_call_fail(call, SQLITE_ERROR, "%s is not a whole number", option_rows[k].name);
         }

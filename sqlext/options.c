@@ -260,7 +260,8 @@ char *ip_sql_options_read(ip_sql_call *call, int n_before, int argc, sqlite3_val
     bool named = false;
     for (int k = 0; k < argc && !call->code; k++) {
         bool is_text = sqlite3_value_type(argv[k]) == SQLITE_TEXT;
-        const char *text = is_text ? (const char *)sqlite3_value_text(argv[k]) : NULL;
+        const char *text = is_text ? ip_sql_text_read(call, argv[k], n_before + k + 1, "an option is text") : NULL;
+        if (call->code) break;
         bool is_words = text && !named && n_positional < op->n_params && is_required_text(op->params[n_positional]);
         bool is_named = text && !is_words && named_in(op, text); /* R1 */
         if (sqlite3_str_length(s)) sqlite3_str_appendall(s, ", ");

@@ -56,14 +56,21 @@ static uint64_t hash_of(const unsigned char *levels)
     return hash;
 }
 
+/* White of the picture, as the language's phash has it: of data that of its dtype. */
+static double white_of(const imgpar_info *info)
+{
+    if (info->white > 0) return info->white;
+    if (ip_sql_dtype_is_float(info->dtype) || info->dtype == IMGPAR_BOOL) return 1;
+    return info->dtype == IMGPAR_U16 ? UINT16_MAX : UINT8_MAX;
+}
+
 /* Elements to 0..255; alpha is left out. */
 static void read_levels(const imgpar_info *info, const unsigned char *elements, unsigned char *levels)
 {
-    double lo, hi;
+    const double factor = 255 / white_of(info);
     size_t step = imgpar_dtype_size(info->dtype) * (size_t)info->channels;
-    ip_sql_range(info, &lo, &hi);
     for (int k = 0; k < SIDE * SIDE; k++) {
-        double v = rint((ip_sql_element(info->dtype, elements + step * (size_t)k) - lo) * (255 / (hi - lo)));
+        double v = rint(ip_sql_element(info->dtype, elements + step * (size_t)k) * factor);
         levels[k] = v >= 255 ? 255 : v > 0 ? (unsigned char)v : 0;
     }
 }

@@ -28,13 +28,15 @@ enum { ARGUMENT_IMAGE, ARGUMENT_X0, ARGUMENT_Y0, ARGUMENT_W, ARGUMENT_H, N_ARGUM
 
 static int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
 
-/* The part [*from, *to) of 0..extent that is wanted. */
+/* The part of 0..extent that is wanted: n elements from *from on. A rectangle ends where its start and its size say,
+ * wherever it starts. */
 static void clip(const ip_sql_ask *ask, int column, int64_t extent, int64_t *from, int64_t *n)
 {
     sqlite3_value *start = ask->argv[column == COLUMN_X ? ARGUMENT_X0 : ARGUMENT_Y0];
     sqlite3_value *count = ask->argv[column == COLUMN_X ? ARGUMENT_W : ARGUMENT_H];
-    int64_t lo = start ? clamp(sqlite3_value_int64(start), -extent, extent) : 0;
-    int64_t hi = count ? lo + clamp(sqlite3_value_int64(count), 0, 2 * extent) : extent;
+    int64_t lo = start ? sqlite3_value_int64(start) : 0, hi = extent;
+    const int64_t size = count ? sqlite3_value_int64(count) : 0;
+    if (count && __builtin_add_overflow(lo, size > 0 ? size : 0, &hi)) hi = INT64_MAX;
     lo = clamp(lo, 0, extent);
     hi = clamp(hi, 0, extent);
     if (ask->range[column].lo > lo) lo = clamp(ask->range[column].lo, 0, extent); /* R2 */

@@ -45,9 +45,10 @@ static const ip_sql_entry entries[] = {
     { "function", "img_height", "img", "height in pixels, from the header", "img_height(img)" },
     { "function", "img_channels", "img", "channels, from the header", "img_channels(img)" },
     { "function", "img_dtype", "img", "element type, from the header: 'u8', 'u16', 'f32', ...", "img_dtype(img)" },
-    { "function", "img_format", "img", "'png', 'jpeg', 'npy', 'pnm' or 'deferred'", "img_format(img)" },
+    { "function", "img_format", "img", "'png', 'jpeg', 'npy', 'pnm', 'cube', 'font' or 'deferred'", "img_format(img)" },
     { "function", "img_valid", "img",
-      "1 where the header is that of an image, else 0. Of a damaged file the header may be whole: what can be "
+      "1 where the header is that of an image, a .cube or a font, else 0. Of a damaged file the header may be whole: "
+      "what can be "
       "computed are the images WHERE img_error(img) IS NULL, which decodes them, or img_try(img)",
       "img_valid(x'00')" },
     { "function", "img_info", "img", "all that the header says, as JSON", "img_info(img)" },
@@ -64,7 +65,7 @@ static const ip_sql_entry entries[] = {
     { "function", "img_psnr", "a, b [, peak]",
       "peak signal to noise ratio in dB, 10 log10(peak^2 / mean((a - b)^2)) over all channels, peak being the white of "
       "a (of data the range "
-      "of its dtype, 1 for floats) unless given; infinite where a = b, NULL with NaN",
+      "of its dtype, 1 for floats) unless given, as 100 or 'peak=100'; infinite where a = b, NULL with NaN",
       "img_psnr(img, jpeg(img, 50)) > 20" },
     { "function", "img_ssim", "a, b [, edges]",
       "mean structural similarity (Wang et al. 2004, windows of 11x11 that lie inside; edges 'reflect' mirrors "
@@ -78,7 +79,9 @@ static const ip_sql_entry entries[] = {
     { "function", "ssim", "a, b [, edges]", "img_ssim()", "ssim(img, img)" },
     { "function", "img_equal", "a, b", "1 where size, channels, type and all elements are equal, else 0",
       "img_equal(img, png(img))" },
-    { "function", "img_pixel", "img, x, y [, channel]", "a pixel: a number, or of several channels a JSON array",
+    { "function", "img_pixel", "img, x, y [, channel]",
+      "a pixel: a number, or of several channels a JSON array, "
+      "integers with all their digits; a number above 2^63 - 1 is the nearest REAL",
       "img_pixel(img, 0, 0)" },
     { "function", "phash", "img",
       "64 bits that hardly change when an image is scaled or recompressed: gray, resized to 32 x 32 by area in 8 bits; "

@@ -27,6 +27,8 @@ static const struct {
 };
 enum { N_SINKS = sizeof sink_rows / sizeof sink_rows[0] };
 
+static const char settings_are_text[] = "settings are text";
+
 const char *ip_sql_settings_read(ip_sql_call *call, const char *format, sqlite3_value *value, char *buf, size_t n)
 {
     if (!strcmp(format, "jpeg") && sqlite3_value_type(value) == SQLITE_INTEGER) {
@@ -37,9 +39,7 @@ const char *ip_sql_settings_read(ip_sql_call *call, const char *format, sqlite3_
         ip_sql_call_fail(call, SQLITE_ERROR, "argument 2 is not a text of settings");
         return NULL;
     }
-    const char *text = (const char *)sqlite3_value_text(value);
-    if (!text) ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
-    return text;
+    return ip_sql_text_read(call, value, 2, settings_are_text);
 }
 
 static void run_sink(ip_sql_call *call, sqlite3_context *ctx, sink which, int argc, sqlite3_value **argv)
@@ -75,12 +75,9 @@ static void sink_function(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 
 static void run_save(ip_sql_call *call, sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-    const char *path = (const char *)sqlite3_value_text(argv[1]);
-    const char *settings = argc > 2 ? (const char *)sqlite3_value_text(argv[2]) : NULL;
-    if (!path || (argc > 2 && !settings)) {
-        ip_sql_call_fail(call, SQLITE_NOMEM, NULL);
-        return;
-    }
+    const char *path = ip_sql_text_read(call, argv[1], 2, "a path is text");
+    const char *settings = argc > 2 ? ip_sql_text_read(call, argv[2], 3, settings_are_text) : NULL;
+    if (call->code) return;
     ip_sql_inputs in;
     if (!ip_sql_inputs_read(call, 1, argv, &in)) {
         ip_sql_run run;

@@ -153,6 +153,9 @@ int ip_sql_call_fail(ip_sql_call *call, int code, const char *format, ...) __att
  * where (may be NULL) goes before the message: "argument 2". */
 int ip_sql_call_fail_status(ip_sql_call *call, imgpar_status status, const char *where, const char *message);
 int ip_sql_call_fail_array(ip_sql_call *call, const imgpar_array *a);
+/* The argument (from 1 on) as text, borrowed from value. What it is, "a path is text", is told where a zero byte would
+ * cut it. NULL: call has the error. */
+const char *ip_sql_text_read(ip_sql_call *call, sqlite3_value *value, int argument, const char *what);
 
 /* Logs a warning of the library and keeps it for img_warning(). */
 void ip_sql_warn(ip_sql_connection *conn, const char *text);

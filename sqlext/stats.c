@@ -6,8 +6,9 @@
  *
  * R1. All numbers of all channels come from one evaluation. Bytes are counted by value, in one small kernel: exact,
  *     read once, and compiled in less time than four folds.
- * R2. Sums of integers of up to 16 bits are exact, and so is the standard deviation made of them; the rest goes
- *     through f64 (f32 where the device has none), by deviations from the mean, as img_std does it.
+ * R2. Least and greatest integers and their sums are exact, INTEGER where that holds them, else the nearest REAL. Of up
+ *     to 16 bits so is the standard deviation; the rest of it goes through f64 (f32 where the device has none), by
+ *     deviations from the mean, as img_std does it.
  * R3. As everywhere NaN loses against numbers in min and max, and makes mean, sum and std NaN, which SQL has as NULL;
  *     so does an infinity with std.
  */
@@ -19,12 +20,26 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FACT_MIN, FACT_MAX, FACT_SUM, FACT_SQUARES, N_FACTS, MAX_CHANNELS = 64 };
+/* FACT_HIGH: of integers of 64 bits the sum of what is above their lower 32, which FACT_SUM has. */
+enum { FACT_MIN, FACT_MAX, FACT_SUM, FACT_SQUARES, FACT_HIGH, N_FACTS, MAX_CHANNELS = 64 };
+
+/* A number, and where it is an integer that SQL has, that one. */
+typedef struct number {
+    double real;
+    sqlite3_int64 whole;
+    bool is_whole;
+} number;
+
+static number whole_fact(int64_t v) { return (number){ .real = (double)v, .whole = v, .is_whole = true }; }
 
 static bool has_exact_sums(imgpar_dtype dtype)
 {
     return !ip_sql_dtype_is_float(dtype) && imgpar_dtype_size(dtype) <= 2;
 }
+
+static bool has_64_bits(imgpar_dtype dtype) { return dtype == IMGPAR_I64 || dtype == IMGPAR_U64; }
+
+static int facts_of_dtype(imgpar_dtype dtype) { return has_64_bits(dtype) ? N_FACTS : FACT_HIGH; }
 
 static double channel_count(const imgpar_info *info)
 {
@@ -52,7 +67,10 @@ static char *fact_text(const ip_sql_inputs *in, const imgpar_info *info, int fac
     switch (fact) {
     case FACT_MIN: return sqlite3_mprintf("minval($1%s)", axes);
     case FACT_MAX: return sqlite3_mprintf("maxval($1%s)", axes);
-    case FACT_SUM: return sqlite3_mprintf("sum(cast($1, %s)%s)", wide, axes);
+    case FACT_SUM:
+        if (has_64_bits(info->dtype)) return sqlite3_mprintf("sum($1 & 4294967295%s)", axes);
+        return sqlite3_mprintf("sum(cast($1, %s)%s)", ip_sql_dtype_is_float(info->dtype) ? wide : "i64", axes);
+    case FACT_HIGH: return sqlite3_mprintf("sum($1 >> 32%s)", axes);
     default: break;
     }
     if (is_exact) return sqlite3_mprintf("a = cast($1, %s)\nsum(a * a%s)", wide, axes);
@@ -69,40 +87,47 @@ static imgpar_array *fact_of(ip_sql_call *call, const ip_sql_inputs *in, const i
     return a;
 }
 
-/* R2: facts[FACT_SQUARES] are squares of the elements, or of their deviations from the mean. */
-static double deviation(const imgpar_info *info, double n, const double *facts)
+/* 2^32 high + low. */
+static number total_of(int64_t high, int64_t low)
 {
-    if (!has_exact_sums(info->dtype)) return sqrt(facts[FACT_SQUARES] / n);
-    long double spread =
-        (long double)n * (long double)facts[FACT_SQUARES] - (long double)facts[FACT_SUM] * (long double)facts[FACT_SUM];
-    return spread > 0 ? sqrt((double)spread) / n : 0;
+    const int64_t carry = low / (INT64_C(1) << 32), rest = low % (INT64_C(1) << 32);
+    high += carry;
+    if (high >= INT32_MIN && high <= INT32_MAX) return whole_fact(high * (INT64_C(1) << 32) + rest);
+    return (number){ .real = ldexp((double)high, 32) + (double)rest };
 }
 
-static void add_row(ip_sql_rows *rows, const imgpar_info *info, int64_t channel, const double *facts)
+/* R2: facts[FACT_SQUARES] are squares of the elements, or of their deviations from the mean. */
+static double deviation(const imgpar_info *info, double n, const number *facts)
+{
+    if (!has_exact_sums(info->dtype)) return sqrt(facts[FACT_SQUARES].real / n);
+    return ip_sql_deviation((int64_t)n, facts[FACT_SUM].whole, facts[FACT_SQUARES].whole);
+}
+
+static void add_row(ip_sql_rows *rows, const imgpar_info *info, int64_t channel, const number *facts)
 {
     double n = channel_count(info);
-    bool whole = !ip_sql_dtype_is_float(info->dtype);
     static const int order[] = { FACT_MIN, FACT_MAX, FACT_SUM }, column[] = { 1, 2, 5 };
     ip_sql_rows_add(rows);
     ip_sql_set_integer(rows, 0, channel);
     for (int k = 0; k < 3; k++) {
-        double v = facts[order[k]];
-        if (whole && fabs(v) < 9e18)
-            ip_sql_set_integer(rows, column[k], (sqlite3_int64)v);
+        const number *f = &facts[order[k]];
+        if (f->is_whole)
+            ip_sql_set_integer(rows, column[k], f->whole);
         else
-            ip_sql_set_real(rows, column[k], v);
+            ip_sql_set_real(rows, column[k], f->real);
     }
-    ip_sql_set_real(rows, 3, facts[FACT_SUM] / n);
+    ip_sql_set_real(rows, 3, facts[FACT_SUM].real / n);
     ip_sql_set_real(rows, 4, deviation(info, n, facts));
     ip_sql_set_integer(rows, 6, (sqlite3_int64)n);
 }
 
 static int read_facts(ip_sql_call *call, imgpar_array *const *arrays, const imgpar_info *info, ip_sql_rows *rows)
 {
-    double facts[MAX_CHANNELS][N_FACTS];
-    if (ip_sql_evaluate(call, arrays, N_FACTS)) /* R1 */
+    number facts[MAX_CHANNELS][N_FACTS];
+    const int n_facts = facts_of_dtype(info->dtype);
+    if (ip_sql_evaluate(call, arrays, n_facts)) /* R1 */
         return call->code;
-    for (int k = 0; k < N_FACTS; k++) {
+    for (int k = 0; k < n_facts; k++) {
         imgpar_info of = { .struct_size = sizeof of };
         uint64_t elements[MAX_CHANNELS * 2] = { 0 };
         imgpar_array_info(arrays[k], &of);
@@ -110,11 +135,18 @@ static int read_facts(ip_sql_call *call, imgpar_array *const *arrays, const imgp
         if (of.size_bytes != (uint64_t)info->channels * size)
             return ip_sql_call_fail(call, SQLITE_INTERNAL, "facts of another shape");
         if (ip_sql_compute(call, arrays[k], elements, of.size_bytes)) return call->code;
-        for (int64_t c = 0; c < info->channels; c++)
-            facts[c][k] = ip_sql_element(of.dtype, (const unsigned char *)elements + (size_t)c * size);
+        for (int64_t c = 0; c < info->channels; c++) {
+            const unsigned char *element = (const unsigned char *)elements + (size_t)c * size;
+            number *f = &facts[c][k];
+            f->real = ip_sql_element(of.dtype, element);
+            f->is_whole = ip_sql_whole(of.dtype, element, &f->whole);
+        }
     }
-    for (int64_t c = 0; c < info->channels; c++)
+    for (int64_t c = 0; c < info->channels; c++) {
+        if (has_64_bits(info->dtype))
+            facts[c][FACT_SUM] = total_of(facts[c][FACT_HIGH].whole, facts[c][FACT_SUM].whole);
         add_row(rows, info, c, facts[c]);
+    }
     return SQLITE_OK;
 }
 
@@ -129,21 +161,21 @@ static bool is_counted(const imgpar_info *info)
 }
 
 /* What a fold a number would have given, of how often each byte is there. */
-static void facts_of_counts(const uint32_t *counts, int64_t least, double *facts)
+static void facts_of_counts(const uint32_t *counts, int64_t least, number *facts)
 {
     int64_t sum = 0, squares = 0;
     bool any = false;
     for (int64_t k = 0; k < N_BYTES; k++) {
         int64_t v = least + k, n = counts[k];
         if (!n) continue;
-        if (!any) facts[FACT_MIN] = (double)v;
+        if (!any) facts[FACT_MIN] = whole_fact(v);
         any = true;
-        facts[FACT_MAX] = (double)v;
+        facts[FACT_MAX] = whole_fact(v);
         sum += v * n;
         squares += v * v * n;
     }
-    facts[FACT_SUM] = (double)sum;
-    facts[FACT_SQUARES] = (double)squares;
+    facts[FACT_SUM] = whole_fact(sum);
+    facts[FACT_SQUARES] = whole_fact(squares);
 }
 
 static int read_counts(ip_sql_call *call, imgpar_array *a, const imgpar_info *info, ip_sql_rows *rows)
@@ -155,7 +187,7 @@ static int read_counts(ip_sql_call *call, imgpar_array *a, const imgpar_info *in
         return ip_sql_call_fail(call, SQLITE_INTERNAL, "counts of another shape");
     if (ip_sql_compute(call, a, counts, got.size_bytes)) return call->code;
     for (int64_t c = 0; c < info->channels; c++) {
-        double facts[N_FACTS] = { 0 };
+        number facts[N_FACTS] = { { 0 } };
         facts_of_counts(counts + c * N_BYTES, info->dtype == IMGPAR_I8 ? INT8_MIN : 0, facts);
         add_row(rows, info, c, facts);
     }
@@ -176,7 +208,7 @@ static void fold_all(ip_sql_call *call, const ip_sql_inputs *in, const imgpar_in
 {
     imgpar_array *arrays[N_FACTS];
     int n = 0;
-    for (int k = 0; k < N_FACTS && !call->code; k++) {
+    for (int k = 0; k < facts_of_dtype(info->dtype) && !call->code; k++) {
         arrays[n] = fact_of(call, in, info, k);
         if (imgpar_array_status(arrays[n++])) ip_sql_call_fail_array(call, arrays[n - 1]);
     }

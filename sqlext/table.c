@@ -150,6 +150,11 @@ static int connect_created(sqlite3 *db, void *user, int argc, const char *const 
             *message = sqlite3_mprintf("%s(): %s= is missing", table->name, table->parameters[k]);
             rc = SQLITE_ERROR;
         }
+    if (!rc && table->check) {
+        ip_sql_call call = call_of(&v->base);
+        rc = table->check(&call, (const char *const *)v->fixed);
+        *message = call.message;
+    }
     if (rc)
         table_disconnect(&v->base);
     else

@@ -53,6 +53,7 @@ typedef struct ip_sql_table {
     /* made by CREATE VIRTUAL TABLE temp.t USING this(parameter=value, ...): their names, NULL behind the last, the
      * first n_required of them needed; NULL: is there without CREATE */
     const char *const *parameters;
+    int (*check)(ip_sql_call *call, const char *const *fixed); /* of their values; NULL: any will do */
     /* Adds all rows. argv has n_arguments places, NULL where one is not given. */
     int (*fill)(ip_sql_call *call, sqlite3_value **argv, ip_sql_rows *rows);
     /* Or a scan: *state is new, for end(), also on failure; NULL: no rows. */

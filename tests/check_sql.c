@@ -74,6 +74,33 @@ static const struct {
     { "SELECT png(substr(lazy(" GRAY "), 1, 50))",
       "png(): argument 1: a damaged deferred image, or one of another version" },
     { "SELECT apply('$1' || char(0), " GRAY ")", "apply(): argument 1: a pipeline is text, this has a zero byte" },
+    { "SELECT save(" GRAY ", '/nonexistent/x.png' || char(0) || 'x')",
+      "save(): argument 2: a path is text, this has a zero byte" },
+    { "SELECT save(" GRAY ", '/nonexistent/x.png', 'level=1' || char(0) || '0')",
+      "save(): argument 3: settings are text, this has a zero byte" },
+    { "SELECT png(" GRAY ", 'level=1' || char(0) || '0')",
+      "png(): argument 2: settings are text, this has a zero byte" },
+    { "SELECT blur(" GRAY ", 'sigma=1' || char(0) || '0')",
+      "blur(): argument 2: an option is text, this has a zero byte" },
+    { "SELECT montage(" GRAY ", 'columns=1' || char(0) || '0')",
+      "montage(): argument 2: an option is text, this has a zero byte" },
+    { "SELECT img_ssim(" GRAY ", " GRAY ", 'reflect' || char(0))",
+      "img_ssim(): argument 3: edges is text, this has a zero byte" },
+    { "SELECT img_exif(" GRAY ", 'Model' || char(0))", "img_exif(): argument 2: a tag is text, this has a zero byte" },
+    { "SELECT img_setting('fuse', '1' || char(0) || '0')",
+      "img_setting(): argument 2: a value is text, this has a zero byte" },
+    { "SELECT * FROM img_files('/nonexistent' || char(0))",
+      "img_files(): argument 1: a folder is text, this has a zero byte" },
+    { "SELECT * FROM img_files('/nonexistent', '*' || char(0) || 'x')",
+      "img_files(): argument 2: a glob is text, this has a zero byte" },
+    { "SELECT * FROM img_files('/nonexistent', '*', '1' || char(0))",
+      "img_files(): argument 3: recursive is 0 or 1, this has a zero byte" },
+    { "SELECT * FROM img_files('/nonexistent', '*', 'yes')", "img_files(): recursive must be 0 or 1, got yes" },
+    { "SELECT * FROM img_files('/nonexistent', '*', 2)", "img_files(): recursive must be 0 or 1, got 2" },
+    { "CREATE VIRTUAL TABLE temp.f USING imgpar_folder(dir='/nonexistent', recursive=on)",
+      "imgpar_folder(): recursive must be 0 or 1, got on" },
+    { "CREATE VIRTUAL TABLE temp.f USING imgpar_folder(dir='/nonexistent', recursive=)",
+      "imgpar_folder(): recursive must be 0 or 1, got " },
     { "SELECT topk(img_numbers('[3 1 2]'), 5)", "topk(): k=5 is above the 3 elements of axis 0" },
     { "SELECT topk(img_numbers('[3 1 2]'), -5)", "topk(): k must be 0..2147483647, got -5" },
     { "SELECT frame(" GRAY ", 1, 'nix')",
@@ -155,6 +182,17 @@ static const struct {
       "2,3|40.0,60.0|-1.0|1.0" },
     { "SELECT group_concat(lo || '..' || hi || ':' || count, ' ') FROM histogram(" GRAY ", 2, 0, 48, 122)",
       "48..84:3 85..122:7" },
+    { "SELECT img_std(apply('cast(make(3001, 2999, 65535), u16)'))", "0.0" },
+    { "SELECT round(img_std(apply('cast(make(4, 3, x * y * 1000), u16)')), 6) || '|' || "
+      "img_std(apply('make(4, 1, x) > 1'))",
+      "1892.969449|0.5" },
+    { "SELECT count(*) || '|' || max(x) FROM pixels(apply('make(10, 4, x + y)'), -1000, 0, 1005, 4)", "20|4" },
+    { "SELECT count(*) || '|' || min(x) || '|' || min(y) || '|' || max(y)"
+      " FROM pixels(apply('make(10, 4, x + y)'), 7, -9000000000000000000, 9223372036854775807, 9000000000000000003)",
+      "9|7|0|2" },
+    { "SELECT count(*) FROM pixels(apply('make(10, 4, x + y)'), -9223372036854775807, 0, 9223372036854775807, 4)",
+      "0" },
+    { "SELECT count(*) FROM pixels(apply('make(10, 4, x + y)'), 9, 0, -9223372036854775807, 4)", "0" },
 };
 
 START_TEST(measures_agree_on_numbers_that_are_none)
@@ -260,6 +298,38 @@ START_TEST(img_try_goes_on_in_a_table)
            "image > blur: an empty blob, not an image; image > blur: a text, not an image (readfile() and img_files() "
            "read files); "
            "image > blur: a number, not an image");
+    sqlite3_close(db);
+}
+END_TEST
+
+/* Rows of a table are fetched ahead, two, then four; the fifth of eight fails in the SELECT. */
+START_TEST(a_row_that_fails_is_told_behind_those_before_it)
+{
+    static const char message[] =
+        "img_width(): argument 1: not an image: neither PNG, JPEG, NPY, PNM, .cube nor a font";
+    sqlite3 *db = open_db();
+    run(db, "CREATE TABLE p(id INTEGER PRIMARY KEY, img); INSERT INTO p WITH RECURSIVE n(k) AS "
+            "(SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 8) SELECT k, iif(k = 5, x'0102', " GRAY ") FROM n;"
+            "CREATE VIRTUAL TABLE temp.d USING imgpar(SELECT id, lazy(" GRAY ") AS i, img_width(img) AS w FROM p)");
+    sqlite3_stmt *stmt;
+    ck_assert_int_eq(sqlite3_prepare_v2(db, "SELECT id, length(i) > 0, w FROM d", -1, &stmt, NULL), SQLITE_OK);
+    for (int scan = 0; scan < 2; scan++) {
+        for (int k = 1; k <= 4; k++) {
+            ck_assert_int_eq(sqlite3_step(stmt), SQLITE_ROW);
+            ck_assert_int_eq(sqlite3_column_int(stmt, 0), k);
+            ck_assert_int_eq(sqlite3_column_int(stmt, 1), 1);
+            ck_assert_int_eq(sqlite3_column_int(stmt, 2), 4);
+        }
+        ck_assert_int_eq(sqlite3_step(stmt), SQLITE_ERROR);
+        ck_assert_str_eq(sqlite3_errmsg(db), message);
+        sqlite3_reset(stmt);
+    }
+    ck_assert_int_eq(sqlite3_step(stmt), SQLITE_ROW); /* one that is left before its failure is told */
+    ck_assert_int_eq(sqlite3_step(stmt), SQLITE_ROW);
+    sqlite3_finalize(stmt);
+    expect(db, "SELECT sum(length(i) > 0) FROM (SELECT i FROM d WHERE length(i) > 0 LIMIT 4)", "4");
+    expect_error(db, "SELECT w FROM d WHERE id > 4", SQLITE_ERROR, message);
+    expect(db, "SELECT w FROM d WHERE id > 5", "4");
     sqlite3_close(db);
 }
 END_TEST
@@ -899,6 +969,7 @@ int main(void)
     tcase_add_test(tc, ssim_counts_the_windows_that_lie_inside);
     tcase_add_loop_test(tc, img_try_goes_on, 0, N(tried));
     tcase_add_test(tc, img_try_goes_on_in_a_table);
+    tcase_add_test(tc, a_row_that_fails_is_told_behind_those_before_it);
     tcase_add_loop_test(tc, a_value_is_the_same_finished_and_deferred, 0, N(alike));
     tcase_add_test(tc, sinks_write_nothing_private);
     tcase_add_loop_test(tc, a_picture_is_decoded_once, 0, N(once));

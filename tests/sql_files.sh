@@ -55,6 +55,14 @@ expect "regular files and links to them; folders with recursive, links to folder
 c/below/under.pgm|4|
 c/empty.png||it is empty, not an image
 c/it's; a \"name\"/one?two.pgm|4|"
+for given in 1 true TRUE "'True'" 0 false "'FALSE'" "'no'"; do
+    sql "CREATE VIRTUAL TABLE temp.t USING imgpar_folder(dir='c', recursive=$given); SELECT count(*) FROM t" 2>&1
+    sql "SELECT count(*) FROM img_files('c', '*', $given)" 2>&1
+done > depths
+expect "recursive is 0 or 1, false or true" "$(uniq -c depths | tr -s ' ')" " 8 4
+ 6 1
+ 1 Error: stepping, imgpar_folder(): recursive must be 0 or 1, got no
+ 1 Error: stepping, img_files(): recursive must be 0 or 1, got no"
 expect "a folder with quotes in its name" "$(sql "CREATE VIRTUAL TABLE temp.t USING imgpar_folder(dir='c/it''s; a \"name\"');
     SELECT count(*), sum(img_mean(image) > 0) FROM t")" "1|1"
 finish

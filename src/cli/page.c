@@ -343,9 +343,9 @@ static void put_causes(FILE *out, const page *p)
     static const struct {
         const char *kind, *name;
     } causes[] = {
-        { "read", "reading files" },   { "decode", "decoding" },     { "compile", "compiling" },
-        { "upload", "to the device" }, { "kernel", "kernels" },      { "download", "from the device" },
-        { "encode", "encoding" },      { "write", "writing files" },
+        { "decode", "decoding" },     { "compile", "compiling" },        { "upload", "to the device" },
+        { "kernel", "kernels" },      { "download", "from the device" }, { "encode", "encoding" },
+        { "write", "writing files" },
     };
     const double busy = busy_ms(p->times), other = p->wall_ms - p->opening_ms - busy;
     char counted[32];

@@ -85,3 +85,13 @@ SELECT hex(raw(img_stack_mean(a))) FROM (SELECT apply('(numbers([1 1 0], dtype=i
   UNION ALL SELECT apply('(numbers([1 1 0], dtype=i64) << 63) ^ numbers([-3 0 -2], dtype=i64)'));
 SELECT hex(raw(img_stack_mean(a))) FROM (SELECT apply('~(numbers([0 1], dtype=u64) << 63)') AS a
   UNION ALL SELECT apply('~(numbers([0 1], dtype=u64) << 63) + numbers([0 1], dtype=u64)'));
+.print a pixel of 64 bits has all its digits: 2^60 + 1; 2^64 - 1, and (2^64 - 5) / 2 rounded down; alone above 2^63 it is the nearest REAL
+SELECT img_pixel(a, 0, 0), img_pixel(a, 0, 0, 1), typeof(img_pixel(a, 0, 0, 1)) FROM (SELECT apply('(ones([1, 2, 3], dtype=i64) << 60) + c') AS a);
+SELECT img_pixel(a, 0, 0), img_pixel(a, 0, 0, 2), img_pixel(a, 0, 0, 1) FROM (SELECT apply('~numbers([0 0 4], dtype=u64) >> numbers([0 0 1], dtype=u64) << zeros([1, 2, 3], dtype=u64)') AS a);
+.print phash of levels in a wider dtype, without white, is that of the language and of bytes
+SELECT d, phash(i) = apply('phash($1)', i), phash(i) = phash(a) FROM (SELECT d, a, apply('cast($1, ' || d || ')', a) AS i
+  FROM (SELECT apply('cast(make(32, 24, 128 + 60 * sin(x / 5.0) * cos(y / 4.0 + x / 50.0)), u8) + 0') AS a), (SELECT 'i16' AS d UNION ALL SELECT 'i32'));
+.print psnr: peak by name
+SELECT img_psnr(a.img, b.img, 'peak=1e2') = img_psnr(a.img, b.img, 100) FROM t a, t b WHERE a.id = 1 AND b.id = 2;
+SELECT img_psnr(img, img, 'peak=-1') FROM t WHERE id = 1;
+SELECT img_psnr(img, img, 'top=1') FROM t WHERE id = 1;

@@ -90,3 +90,9 @@ SELECT img_mean(blur(lazy(x'0102'), 1));
 .print pixels and histogram under names with the prefix
 SELECT x, y, v FROM img_pixels(apply('make(4, 3, x + y)')) WHERE y = 1 AND x < 2;
 SELECT bin, count FROM img_histogram(apply('make(4, 3, x + y)'), 4) WHERE count > 0;
+.print stats of 64 bits: 2^60 and 2^60 + 1; 2^63 - 1 of u64; what INTEGER does not hold is the nearest REAL
+SELECT min, max, sum, typeof(sum) FROM img_stats_of(apply('(ones([1, 2], dtype=i64) << 60) + x'));
+SELECT min, max, sum FROM img_stats_of(apply('-(ones([1, 2], dtype=i64) << 60) - x'));
+SELECT min, max, sum FROM img_stats_of(apply('~zeros([1, 2, 3], dtype=u64) >> cast(c + 1, u64)'));
+SELECT min, max, sum = 9223372036854775808.0, typeof(max) FROM img_stats_of(apply('numbers([0 3], dtype=u64) << 63'));
+SELECT min, max, sum FROM img_stats_of(apply('ones([1, 5000], dtype=i32) * 2000000001'));
