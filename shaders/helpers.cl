@@ -51,9 +51,8 @@ static inline ushort ip_mean_ushort(ushort a, ushort b) { return (ushort)(((uint
 static inline int ip_reflect(int i, int n)
 {
     if (i >= 0 & i < n) return i;
-    i = i < 0 ? -1 - i : i;
-    i %= 2 * n;
-    return i < n ? i : 2 * n - 1 - i;
+    const uint period = 2u * (uint)n, m = (uint)(i < 0 ? ~i : i) % period;
+    return (int)(m < (uint)n ? m : period - 1u - m);
 }
 
 /*: ip_reflect101 */
@@ -62,9 +61,8 @@ static inline int ip_reflect101(int i, int n)
 {
     if (i >= 0 & i < n) return i;
     if (n == 1) return 0;
-    i = i < 0 ? -i : i;
-    i %= 2 * n - 2;
-    return i < n ? i : 2 * n - 2 - i;
+    const uint period = 2u * (uint)n - 2u, m = (i < 0 ? 0u - (uint)i : (uint)i) % period;
+    return (int)(m < (uint)n ? m : period - m);
 }
 
 /*: ip_div_* ip_mod_* */

@@ -299,8 +299,8 @@ static inline void LA_NAME(lu)(const int method, LA_GLOBAL const LA_T *a, LA_GLO
         LA_UNROLL
         for (int i = 0; i < n; i++) {
             LA_UNROLL
-            LA_EACH (j, 0, n)
-                A[i * w + n + j] = i == j ? LA_C(1) : LA_C(0);
+            LA_EACH (j, 0, w - n)
+                A[i * w + n + j] = i == part.column + j ? LA_C(1) : LA_C(0);
         }
     }
     LA_SYNC;

@@ -24,7 +24,7 @@ static inline int rc_item(__global const int *P)
     return (get_global_id(2) + P[0]) * get_global_size(0) + get_global_id(0);
 }
 
-/* Zeros have one sign. */
+/* Zeros have one sign, those of limits too: of two of either sign fmin() gives any. */
 static inline RC_T rc_zero(RC_T v) { return v == 0 ? (RC_T)0 : v; }
 static inline bool rc_differ(RC_T is, RC_T was) { return !(is == was) && is == is; }
 

@@ -489,7 +489,8 @@ static bool fold(ip_eval *ev, const ip_node *call, bool is_scan, ip_val *out)
     if (!ip_eval_any(ev, slots[0], &a)) return false;
     bool ok = (a.kind != IP_V_MATRIX || ip_call_list(ev, slots[0]->offset, &a)) && ip_eval_any(ev, slots[1], &init);
     const bool has_states = ok && ip_states_are(&init), may_have_states = ok && init.kind == IP_V_ANY;
-    if (ok && !has_states && !ip_val_is_scalar(&init)) {
+    const bool is_one_state = ok && !has_states && init.kind == IP_V_ARRAY; /* a number for each line, or one */
+    if (ok && !has_states && !is_one_state && !ip_val_is_scalar(&init)) {
         ip_val_free(&init);
         ok = ip_eval_number(ev, slots[1], is_scan ? "scan: init" : "reduce: init", &init);
     }
@@ -508,6 +509,8 @@ static bool fold(ip_eval *ev, const ip_node *call, bool is_scan, ip_val *out)
         ok = may_have_states || ip_call_function(ev, &fn, pq, 2, slots[2]->offset, &body);
         if (ok && !may_have_states) ip_val_free(&body);
         *out = ok ? ip_val_unknown(may_have_states ? IP_V_ANY : IP_V_ARRAY) : *out;
+    } else if (ok && is_one_state) {
+        ok = as_one_state(ev, &states, is_scan ? &options : NULL, is_scan ? NULL : &reducing, out);
     } else if (ok && is_scan) {
         ok = scan_build(ev, &states, &options, out);
     } else if (ok) {

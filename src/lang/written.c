@@ -229,6 +229,11 @@ static void bind_facts(names *to, const imgpar_array *call)
     bind(to, "rank", ip_val_number(type->rank - ip_is_stack_of_one(call, 0), false));
     bind(to, "depth", ip_val_number((double)dims[0], false));
     bind(to, "is_volume", ip_val_bool(ip_is_of_volume(call)));
+    if (call->op->flags & IP_OP_ALONG) {
+        const int given = (int)ip_param_number(call, "axis"), axis = given < 0 ? given + type->rank : given;
+        bind(to, "here", ip_val_number(axis, false));
+        bind(to, "n", ip_val_number((double)type->shape[axis], false));
+    }
     for (int k = 0; k < to->n; k++) /* rows with a parameter of that name need no number */
         if (strcmp(to->symbols[k]->name, "alpha") == 0) return;
     bind(to, "alpha", ip_val_number(has_alpha ? (double)dims[3] - 1 : -1, false));

@@ -80,6 +80,9 @@ struct ip_stage *ip_stages_function(struct ip_lower *l);
 
 /* The dtype (never f16) in which a function's operands meet. */
 imgpar_dtype ip_function_compute_dtype(const imgpar_array *node);
+/* Whether operand k of the node is a literal with which integers are compared, and the whole number that does the same:
+ * a < 0.5 is a < 1. It may be infinite, and is NaN where what is equal would have to be no integer. */
+bool ip_function_compared_whole(const imgpar_array *node, int k, double *whole);
 /* The dtype of a choice between two arrays. */
 imgpar_dtype ip_select_dtype(const imgpar_array *yes, const imgpar_array *no);
 /* The exponent of x ** 2 and the like, 0 to 16; -1: not a small whole literal. */

@@ -351,11 +351,26 @@ int ip_function_small_power(const imgpar_array *node)
     return n >= 0 && n <= 16 ? (int)n : -1;
 }
 
-/* Whether dtype, of 64 bits, is compared exactly with a number of 2^63 or more in size, which u64 or i64 holds. */
-static bool is_exact_beyond(imgpar_dtype dtype, double v)
+bool ip_function_compared_whole(const imgpar_array *node, int k, double *whole)
 {
-    return (dtype == IMGPAR_U64 || dtype == IMGPAR_I64) &&
-           ((v >= 0x1p63 && v < 0x1p64) || (v == -0x1p63 && dtype == IMGPAR_I64));
+    const int fn = node->op->variant;
+    double v;
+    if (ip_functions[fn].typing != IP_TYPING_COMPARE || !ip_array_is_number(node->inputs[k], &v, NULL)) return false;
+    const imgpar_array *other = node->inputs[1 - k];
+    if (ip_array_is_number(other, NULL, NULL) || ip_dtype(other->type.dtype)->is_float) return false;
+    if (fn == IP_FN_EQ || fn == IP_FN_NE)
+        *whole = v == floor(v) ? v : NAN;
+    else
+        *whole = (fn == IP_FN_LT || fn == IP_FN_GE) == (k == 1) ? ceil(v) : floor(v);
+    return true;
+}
+
+/* Where an integer dtype meets a whole literal: in i64 where it does not hold that. */
+static imgpar_dtype comparison_with(imgpar_dtype dtype, double whole)
+{
+    dtype = promoted(dtype);
+    if (dtype == IMGPAR_U64 && whole >= 0) return dtype;
+    return whole >= ip_dtype(dtype)->minimum && whole <= ip_dtype(dtype)->maximum ? dtype : IMGPAR_I64;
 }
 
 /* A whole literal that the arrays' dtype does not hold, or a loop's value that it may not, is compared in a wider
@@ -363,19 +378,14 @@ static bool is_exact_beyond(imgpar_dtype dtype, double v)
 static imgpar_dtype comparison(const imgpar_array *node)
 {
     imgpar_dtype dtype = common(node);
-    double v;
+    double whole;
     for (int k = 0; k < 2; k++)
-        if (ip_array_is_number(node->inputs[k], &v, NULL) && is_exact_beyond(node->inputs[1 - k]->type.dtype, v))
-            return node->inputs[1 - k]->type.dtype;
+        if (ip_function_compared_whole(node, k, &whole)) return comparison_with(node->inputs[1 - k]->type.dtype, whole);
     if (ip_dtype_is_float(dtype)) return dtype;
     for (int k = 0; k < 2; k++)
         if (ip_array_bends(node->inputs[k], NULL) && magnitude_of(node->inputs[k]) > ip_dtype(dtype)->maximum &&
             !ip_array_is_number(node->inputs[k], NULL, NULL))
             return IMGPAR_I64; /* a loop's value that may become any */
-    for (int k = 0; k < 2; k++)
-        if (ip_array_is_number(node->inputs[k], &v, NULL) &&
-            (v < ip_dtype(dtype)->minimum || v > ip_dtype(dtype)->maximum))
-            dtype = ip_dtype(dtype)->size_bytes < 8 ? IMGPAR_I64 : IMGPAR_F32;
     return dtype;
 }
 
@@ -438,6 +448,13 @@ static ip_range converted(const imgpar_array *node, int k)
     const ip_range r = a->range, whole = ip_range_of(node->type.dtype);
     const bool is_held = r.lo >= whole.lo && (r.hi < whole.hi || (r.hi == whole.hi && whole.hi < 0x1p53));
     return is_held || a->type.dtype == node->type.dtype ? r : whole;
+}
+
+ip_range ip_infer_chosen_range(const imgpar_array *node, int a, int b)
+{
+    const ip_range p = converted(node, a), q = converted(node, b);
+    if (node->type.dtype == IMGPAR_F16) return ip_range_of(IMGPAR_F16);
+    return (ip_range){ fmin(p.lo, q.lo), fmax(p.hi, q.hi) };
 }
 
 /* Of + - * % min max on integers, where the result does not wrap; else the dtype's. Beyond what a double tells exactly

@@ -53,6 +53,8 @@ void ip_type_set_dims(ip_type *type, const int64_t dims[4]);
 /* The leaf that decodes an encoded JPEG at 1/shrink of its sides, a handle; NULL: leaf is no such one, or memory is
  * short. */
 imgpar_array *ip_leaf_shrunk(const imgpar_array *leaf, int shrink);
+/* The range of what is chosen of inputs a and b, each in the node's dtype. */
+ip_range ip_infer_chosen_range(const imgpar_array *node, int a, int b);
 bool ip_is_wide_integer(imgpar_dtype dtype); /* i64, u64 */
 
 #endif

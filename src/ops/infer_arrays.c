@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Types of operations on arrays of any rank: products of matrices, sorting. */
+#include "ops/complex.h"
 #include "ops/fft.h"
 #include "ops/infer.h"
 #include "ops/matmul.h"
@@ -9,6 +10,7 @@
 #include "base/dtype.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Axis k of a shape of n leading axes, counted from their end; 1 beyond them. */
 static int64_t leading(const ip_type *type, int k)
@@ -130,6 +132,41 @@ imgpar_status ip_infer_cosines(imgpar_array *node, ip_error *err)
     node->type.space = IMGPAR_SPACE_DATA;
     node->range = ip_range_of(node->type.dtype);
     return IMGPAR_OK;
+}
+
+/* The type that an axis of n elements makes of a; refuses none. */
+static imgpar_status set_transformed(imgpar_array *node, int axis, int64_t n, imgpar_dtype dtype, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    int64_t shape[IP_MAX_AXES];
+    char text[96];
+    if (n < 1 || a->shape[axis] == 0)
+        return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s; there must be an element along axis %d, and in the result",
+                       node->op->info.name, ip_shape_text(a, text), axis);
+    memcpy(shape, a->shape, sizeof shape);
+    shape[axis] = n;
+    node->type = (ip_type){ .dtype = dtype, .space = IMGPAR_SPACE_DATA };
+    node->range = ip_range_of(dtype);
+    return ip_shape_set(node, a->rank, shape, err);
+}
+
+imgpar_status ip_infer_rfft(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    int axis = 0;
+    if (ip_axis_param(node, a->rank, &axis, err)) return err->status;
+    if (ip_type_is_complex(a)) return ip_complex_refuse(node, 0, err);
+    return set_transformed(node, axis, a->shape[axis] / 2 + 1, ip_dtype_complex(ip_dtype_part(a->dtype)), err);
+}
+
+imgpar_status ip_infer_irfft(imgpar_array *node, ip_error *err)
+{
+    const ip_type *a = &node->inputs[0]->type;
+    const int64_t given = (int64_t)ip_param_number(node, "length");
+    int axis = 0;
+    if (ip_axis_param(node, a->rank, &axis, err)) return err->status;
+    return set_transformed(node, axis, given > 0 ? given : 2 * (a->shape[axis] - 1),
+                           a->dtype == IMGPAR_F64 || a->dtype == IMGPAR_COMPLEX128 ? IMGPAR_F64 : IMGPAR_F32, err);
 }
 
 imgpar_status ip_infer_fft(imgpar_array *node, ip_error *err)

@@ -23,28 +23,28 @@ static imgpar_status set_type(imgpar_array *node, int rank, const int64_t *shape
     return rank ? ip_shape_set(node, rank, shape, err) : ip_shape_set(node, 1, &one, err);
 }
 
-/* Square matrices, of up to IP_LINALG_COLUMNS rows. */
-static imgpar_status need_square(const imgpar_array *node, ip_error *err)
+/* Square matrices, of up to so many rows. */
+static imgpar_status need_square(const imgpar_array *node, int most, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
     char text[96];
     const int64_t n = a->shape[a->rank - 1];
-    if (a->rank >= 2 && n == a->shape[a->rank - 2] && n <= IP_LINALG_COLUMNS) return IMGPAR_OK;
+    if (a->rank >= 2 && n == a->shape[a->rank - 2] && n <= most) return IMGPAR_OK;
     return ip_fail(err, IMGPAR_E_SHAPE, "%s: a is %s; its last axes must be square matrices of up to %dx%d",
-                   node->op->info.name, ip_shape_text(a, text), IP_LINALG_COLUMNS, IP_LINALG_COLUMNS);
+                   node->op->info.name, ip_shape_text(a, text), most, most);
 }
 
 imgpar_status ip_infer_det(imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
-    imgpar_status st = need_square(node, err);
+    imgpar_status st = need_square(node, IP_LINALG_SIDE, err);
     return st ? st : set_type(node, a->rank - 2, a->shape, err);
 }
 
 imgpar_status ip_infer_matinv(imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
-    imgpar_status st = need_square(node, err);
+    imgpar_status st = need_square(node, IP_LINALG_SIDE, err);
     return st ? st : set_type(node, a->rank, a->shape, err);
 }
 
@@ -90,7 +90,7 @@ static imgpar_status infer_systems(imgpar_array *node, ip_error *err)
 
 imgpar_status ip_infer_solve(imgpar_array *node, ip_error *err)
 {
-    imgpar_status st = need_square(node, err);
+    imgpar_status st = need_square(node, IP_LINALG_SIDE, err);
     return st ? st : infer_systems(node, err);
 }
 
@@ -143,7 +143,7 @@ imgpar_status ip_infer_qr(imgpar_array *node, ip_error *err)
 imgpar_status ip_infer_eigh(imgpar_array *node, ip_error *err)
 {
     const ip_type *a = &node->inputs[0]->type;
-    imgpar_status st = need_square(node, err);
+    imgpar_status st = need_square(node, IP_LINALG_COLUMNS, err);
     return st ? st : set_packed(node, a->shape[a->rank - 1] * (a->shape[a->rank - 1] + 1), err);
 }
 

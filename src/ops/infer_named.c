@@ -148,10 +148,7 @@ imgpar_status ip_infer_select(imgpar_array *node, ip_error *err)
     if (ip_type_is_complex(&node->inputs[0]->type)) return ip_complex_refuse(node, 0, err);
     node->bends = ip_infer_bends(node);
     node->type.dtype = node->bends ? ip_infer_common_dtype(node) : ip_select_dtype(yes, no);
-    ip_range whole = ip_range_of(node->type.dtype);
-    node->range = (ip_range){ fmin(yes->range.lo, no->range.lo), fmax(yes->range.hi, no->range.hi) };
-    if (node->type.dtype == IMGPAR_F16 || !(node->range.lo >= whole.lo && node->range.hi <= whole.hi))
-        node->range = whole;
+    node->range = ip_infer_chosen_range(node, 1, 2);
     return IMGPAR_OK;
 }
 

@@ -269,11 +269,7 @@ imgpar_status ip_infer_concatenate(imgpar_array *node, ip_error *err)
     shape[axis] += b->shape[axis];
     st = ip_infer_view(node, a->rank, shape, err);
     node->type.dtype = ip_select_dtype(node->inputs[0], node->inputs[1]);
-    ip_range whole = ip_range_of(node->type.dtype);
-    node->range = (ip_range){ fmin(node->inputs[0]->range.lo, node->inputs[1]->range.lo),
-                              fmax(node->inputs[0]->range.hi, node->inputs[1]->range.hi) };
-    if (node->type.dtype == IMGPAR_F16 || !(node->range.lo >= whole.lo && node->range.hi <= whole.hi))
-        node->range = whole;
+    node->range = ip_infer_chosen_range(node, 0, 1);
     return st;
 }
 

@@ -10,7 +10,8 @@
 
 struct ip_lower;
 
-enum { IP_LINALG_COLUMNS = 64, IP_LINALG_ELEMENTS = 1 << 20 }; /* of one matrix, at most */
+/* Of one matrix, at most: what is factored by reflections and rotations, and by elimination. */
+enum { IP_LINALG_COLUMNS = 64, IP_LINALG_SIDE = 1024, IP_LINALG_ELEMENTS = 1 << 20 };
 
 /* Systems a x = b: at each place an m x n matrix and k right-hand sides, or one matrix for all places. */
 typedef struct ip_systems {

@@ -34,10 +34,12 @@ static ip_expr *broadcast_coord(ip_lower *l, int64_t extent, int dim)
     return extent == 1 && l->dims[dim] != 1 ? ip_lower_i32(l, 0) : ip_lower_coord(l, dim);
 }
 
-/* Operands of at() have the dims of what it makes; those of the others broadcast by axes. */
+/* Operands of at() have the dims of what it makes; those of the others broadcast by axes, and so does what states start
+ * from: of lines along the last of three axes it looks as if it had channels. */
 static bool broadcasts(const ip_lower *l, int k)
 {
     const ip_op *op = l->node->op;
+    if (op->lower == ip_stages_scan_states) return true;
     return k < op->info.n_inputs && op->flags & IP_OP_ELEMENTWISE && op->lower != ip_stages_at;
 }
 
@@ -129,8 +131,48 @@ ip_expr *ip_lower_whole(ip_lower *l, ip_expr *number, int bits)
     return ip_x_param_of(l->ir, number, number->lo < 0 ? -most : 0, number->lo < 0 ? 0 : most);
 }
 
+/* Whether the float dtype has all values of x, an integer. */
+static bool has_all_of(imgpar_dtype dtype, const ip_expr *x)
+{
+    const double most = dtype == IMGPAR_F64 ? 0x1p53 : 0x1p24;
+    return x->lo >= -most && x->hi <= most;
+}
+
+static ip_expr *both(ip_ir *ir, ip_expr *a, ip_expr *b) { return ip_x_binary(ir, IP_X_AND, a, b); }
+
+/* a op b, one an integer and the other a float that has not all of its dtype: the float becomes an integer, rounded to
+ * the side that does not change the answer. What lies beyond the integer's dtype is compared with its ends, which
+ * floats have: the least one, and the one behind the greatest. NaN gives false. */
+static ip_expr *compare_with_float(ip_ir *ir, ip_xop op, ip_expr *a, ip_expr *b)
+{
+    const bool is_b_float = ip_x_is_float(b);
+    ip_expr *real = is_b_float ? b : a, *integer = is_b_float ? a : b;
+    const imgpar_dtype dtype = integer->dtype;
+    ip_expr *least = ip_x_float(ir, real->dtype, ip_dtype(dtype)->minimum);
+    ip_expr *behind = ip_x_float(ir, real->dtype, ip_dtype(dtype)->maximum + 1);
+    ip_expr *is_below = ip_x_binary(ir, IP_X_LT, real, least), *is_above = ip_x_binary(ir, IP_X_LE, behind, real);
+    ip_expr *reaches = ip_x_binary(ir, IP_X_LE, least, real), *is_before = ip_x_binary(ir, IP_X_LT, real, behind);
+    ip_expr *down = ip_x_saturate(ir, dtype, ip_x_unary(ir, IP_X_FLOOR, real));
+    ip_expr *up = ip_x_saturate(ir, dtype, ip_x_unary(ir, IP_X_CEIL, real));
+    switch (op) {
+    case IP_X_LT:
+        if (is_b_float) return ip_x_binary(ir, IP_X_OR, is_above, both(ir, reaches, ip_x_binary(ir, op, integer, up)));
+        return ip_x_binary(ir, IP_X_OR, is_below, both(ir, is_before, ip_x_binary(ir, op, down, integer)));
+    case IP_X_LE:
+        if (is_b_float) return both(ir, reaches, ip_x_binary(ir, op, integer, down));
+        return both(ir, is_before, ip_x_binary(ir, op, up, integer));
+    default: break;
+    }
+    ip_expr *is_whole = ip_x_binary(ir, IP_X_EQ, real, ip_x_unary(ir, IP_X_FLOOR, real));
+    ip_expr *is_inside = both(ir, both(ir, reaches, is_before), is_whole);
+    ip_expr *is_equal = both(ir, is_inside, ip_x_binary(ir, IP_X_EQ, integer, down));
+    return op == IP_X_EQ ? is_equal : ip_x_unary(ir, IP_X_NOT, is_equal);
+}
+
 ip_expr *ip_lower_compare(ip_lower *l, ip_xop op, imgpar_dtype dtype, ip_expr *a, ip_expr *b)
 {
+    const bool is_a_float = ip_x_is_float(a), is_b_float = ip_x_is_float(b);
+    if (is_a_float != is_b_float && !has_all_of(dtype, is_a_float ? b : a)) return compare_with_float(l->ir, op, a, b);
     const bool is_a_u64 = a->dtype == IMGPAR_U64, is_b_u64 = b->dtype == IMGPAR_U64;
     if (dtype != IMGPAR_I64 || is_a_u64 == is_b_u64)
         return ip_x_binary(l->ir, op, ip_x_cast(l->ir, dtype, a), ip_x_cast(l->ir, dtype, b));

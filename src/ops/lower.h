@@ -79,7 +79,8 @@ ip_expr *ip_lower_levels(ip_lower *l, const char *param, imgpar_dtype dtype);
 ip_expr *ip_lower_of_channel(ip_lower *l, int channel, ip_expr *value, ip_expr *else_value);
 /* The level of the element's channel, of up to four; arguments whose class, their sign and bits, is that of all. */
 ip_expr *ip_lower_of_channels(ip_lower *l, imgpar_dtype dtype, const double *levels, int n);
-/* Whether a op b, a comparison, of what meets in dtype: exact, too, of u64 with a signed integer, which none holds. */
+/* Whether a op b, a comparison, of what meets in dtype: exact, too, of u64 with a signed integer, which none holds, and
+ * of an integer with a float that has not all of its values. */
 ip_expr *ip_lower_compare(ip_lower *l, ip_xop op, imgpar_dtype dtype, ip_expr *a, ip_expr *b);
 /* value converted to dtype: to nearest even, saturating; bool: above one half. */
 ip_expr *ip_lower_convert(ip_lower *l, imgpar_dtype dtype, ip_expr *value);

@@ -65,9 +65,10 @@ imgpar_status ip_fft_compute(const ip_opaque *o, const void *const *in, void *ou
     number *roots = ip_alloc_array((size_t)n, sizeof *roots), *x = ip_alloc_array((size_t)n, sizeof *x);
     number *y = ip_alloc_array((size_t)n, sizeof *y);
     imgpar_status st = roots && x && y ? IMGPAR_OK : IMGPAR_E_HOST_MEMORY;
-    for (int64_t k = 0; !st && k < n; k++)
-        roots[k] = (number){ cos(6.283185307179586 * (double)k / (double)n),
-                             -sign * sin(6.283185307179586 * (double)k / (double)n) };
+    for (int64_t k = 0; !st && k < n; k++) { /* errors of angles would add up in sums that have one sign */
+        const long double angle = 6.28318530717958647692528676655900577L * (long double)k / (long double)n;
+        roots[k] = (number){ (double)cosl(angle), -sign * (double)sinl(angle) };
+    }
     for (int64_t line = 0; !st && line < lines; line++) {
         int64_t first = line / inner * n * inner + line % inner;
         for (int64_t k = 0; k < n; k++)

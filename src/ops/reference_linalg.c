@@ -85,7 +85,7 @@ STEP(step_f64, f64)
 
 imgpar_status ip_linalg_compute(const ip_opaque *o, const void *const *in, void *out, ip_opaque_ask ask, void *user)
 {
-    enum { ASKED_EVERY = 256 }; /* steps */
+    enum { ASKED_EVERY = 1 << 26 }; /* operations */
     const int64_t *s = o->sizes, blocks = s[IP_LA_SIDES] ? ip_ceil_div(s[IP_LA_SIDES], s[IP_LA_AT_ONCE]) : 1;
     const int64_t steps = s[IP_LA_MATRICES] * blocks;
     const void *inputs[2] = { in[0], o->n_inputs > 1 ? in[1] : NULL };
@@ -97,10 +97,12 @@ imgpar_status ip_linalg_compute(const ip_opaque *o, const void *const *in, void 
                                [IP_LA_P_SIDES] = (int)s[IP_LA_SIDES],
                                [IP_LA_P_AT_ONCE] = (int)s[IP_LA_AT_ONCE],
                                [IP_LA_P_BLOCKS] = (int)blocks };
+    const int64_t side = ip_max(s[IP_LA_M], s[IP_LA_N]), operations = side * side * (side + s[IP_LA_AT_ONCE]);
+    const int64_t asked_every = ip_max(ASKED_EVERY / ip_max(operations, 1), 1);
     imgpar_status st = work ? IMGPAR_OK : IMGPAR_E_HOST_MEMORY;
     for (int64_t step = 0; !st && step < steps; step++) {
         (o->dtype == IMGPAR_F64 ? step_f64 : step_f32)(o, inputs, out, work, P, step);
-        if (step % ASKED_EVERY == 0) st = ask(user);
+        if (step % asked_every == 0) st = ask(user);
     }
     ip_free(work);
     return st;

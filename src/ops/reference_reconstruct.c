@@ -43,12 +43,13 @@ typedef struct sweep {
 #define SMALLER(a, b) ((a) < (b) ? (a) : (b))
 #define MAX_OFFER(own, v, limit, other) SMALLER(LARGER(own, v), limit)
 #define MIN_OFFER(own, v, limit, other) LARGER(SMALLER(own, v), limit)
-#define FMAX_OFFER(own, v, limit, other) fmin(fmax(own, v), limit)
-#define FMIN_OFFER(own, v, limit, other) fmax(fmin(own, v), limit)
+/* Zeros have one sign, those of limits too: of two of either sign fmin() gives any. */
+#define ZERO(v) ((v) == 0 ? 0 : (v))
+#define FMAX_OFFER(own, v, limit, other) fmin(fmax(own, v), ZERO(limit))
+#define FMIN_OFFER(own, v, limit, other) fmax(fmin(own, v), ZERO(limit))
 #define STEP_OFFER(own, v, limit, other) ((limit) == (other) && (v) < (own) ? SMALLER(own, (v) + 1) : (own))
-/* Zeros have one sign. */
-#define FMAX_START(from, limit) (fmin(from, limit) == 0 ? 0 : fmin(from, limit))
-#define FMIN_START(from, limit) (fmax(from, limit) == 0 ? 0 : fmax(from, limit))
+#define FMAX_START(from, limit) ZERO(fmin(from, limit))
+#define FMIN_START(from, limit) ZERO(fmax(from, limit))
 #define STEP_START(from, limit) ((void)(limit), (from) ? 0 : INT32_MAX)
 #define WHOLE(NAME, T)                             \
     SWEEP(NAME##_up, T, T, T, SMALLER, MAX_OFFER)  \

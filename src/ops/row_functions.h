@@ -15,7 +15,7 @@
 #define DERIVED(NAME, ALIASES, CATEGORY, VARIANT, INFER, EXPAND, ...) \
     imgpar_status INFER(imgpar_array *node, ip_error *err);           \
     imgpar_array *EXPAND(const imgpar_array *call);
-#define DERIVED_ALONG(NAME, ALIASES, CATEGORY, INFER, EXPAND, ...) \
+#define DERIVED_ALONG(NAME, ALIASES, CATEGORY, FLAGS, INFER, EXPAND, ...) \
     DERIVED(NAME, ALIASES, CATEGORY, 0, INFER, EXPAND, __VA_ARGS__)
 #define DERIVED_FUNC(NAME, INFER, EXPAND, ...) DERIVED(NAME, "", "function", 0, INFER, EXPAND, __VA_ARGS__)
 #include "ops/ops.def"

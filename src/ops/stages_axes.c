@@ -388,12 +388,19 @@ static void result_place(const folding *f, unsigned axes, ip_expr *at[4])
         if (f->extents[d] == 1 && l->dims[d] == 1) at[d] = ip_lower_coord(l, d);
 }
 
+/* The identity of and: all bits. */
+static ip_expr *identity_of(folding *f)
+{
+    if (f->combine != IP_X_AND) return ip_x_number(f->l->ir, f->acc, f->identity);
+    return ip_x_int(f->l->ir, f->acc, -1);
+}
+
 /* The folded element at a place of the result. */
 static ip_expr *fold_at(folding *f, ip_expr *const at[4])
 {
     int64_t dims[4];
     int dim;
-    if (has_no_elements(f)) return ip_x_number(f->l->ir, f->acc, f->identity);
+    if (has_no_elements(f)) return identity_of(f);
     if (!fold_levels(f, &dim, dims)) return ip_x_number(f->l->ir, f->acc, 0);
     return dim < 0 ? element_at(f, at) : combined(f, dim, dims[dim], at);
 }
@@ -471,13 +478,6 @@ static folding folding_of(ip_lower *l)
 }
 
 /* ---- all axes ------------------------------------------------------------------------------------- */
-
-/* The identity of and: all bits. */
-static ip_expr *identity_of(folding *f)
-{
-    if (f->combine != IP_X_AND) return ip_x_number(f->l->ir, f->acc, f->identity);
-    return ip_x_int(f->l->ir, f->acc, -1);
-}
 
 /* One REDUCE stage of these dims, all 1, and this dtype: an earlier one where that is equal. */
 static ip_stage *fold_all(folding *f, const int64_t dims[4], imgpar_dtype dtype)

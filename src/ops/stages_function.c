@@ -81,6 +81,7 @@ static ip_expr *number_of(ip_lower *l, int k, imgpar_dtype dtype)
     double v;
     const int fn = l->node->op->variant;
     if (!ip_array_is_number(l->node->inputs[k], &v, NULL)) return NULL;
+    ip_function_compared_whole(l->node, k, &v);
     bool wraps = !ip_dtype(dtype)->is_float && fn != IP_FN_MIN && fn != IP_FN_MAX && v > -0x1p63 && v < 0x1p63;
     return wraps ? ip_x_int(l->ir, dtype, (int64_t)v) : ip_x_number(l->ir, dtype, v);
 }
@@ -98,13 +99,28 @@ static ip_expr *operand(ip_lower *l, int k, imgpar_dtype dtype)
     return ip_lower_whole(l, number, fn == IP_FN_MUL ? FACTOR_BITS : IP_LEVEL_BITS);
 }
 
-/* Operand k of a comparison: u64 as it is, and so a number that only u64 holds, for ip_lower_compare(). */
+/* Operand k of a comparison, for ip_lower_compare(): arrays are as they are, and so is a number that only u64 holds. */
 static ip_expr *compared(ip_lower *l, int k, imgpar_dtype dtype)
 {
     double v;
-    if (l->node->inputs[k]->type.dtype == IMGPAR_U64 && dtype == IMGPAR_I64) return ip_lower_in(l, k);
-    const bool is_beyond = dtype == IMGPAR_I64 && ip_array_is_number(l->node->inputs[k], &v, NULL) && v >= 0x1p63;
-    return operand(l, k, is_beyond ? IMGPAR_U64 : dtype);
+    if (!ip_array_is_number(l->node->inputs[k], &v, NULL)) return ip_lower_in(l, k);
+    if (ip_function_compared_whole(l->node, k, &v) && dtype == IMGPAR_I64 && v >= 0x1p63) dtype = IMGPAR_U64;
+    return operand(l, k, dtype);
+}
+
+static ip_expr *comparison(ip_lower *l, imgpar_dtype dtype)
+{
+    const ip_function_facts *facts = &ip_functions[l->node->op->variant];
+    double v;
+    for (int k = 0; k < 2; k++) /* no integer is beyond that, or equal to NaN: any tells the result */
+        if (ip_function_compared_whole(l->node, k, &v) && !(v >= -0x1p63 && v < 0x1p64)) {
+            ip_expr *any = ip_x_float(l->ir, IMGPAR_F32, 0);
+            ip_expr *beyond = ip_x_float(l->ir, IMGPAR_F32, isnan(v) ? v : v < 0 ? -INFINITY : INFINITY);
+            return ip_x_binary(l->ir, facts->xop, (k == 0) != facts->swapped ? beyond : any,
+                               (k == 0) != facts->swapped ? any : beyond);
+        }
+    ip_expr *a = compared(l, 0, dtype), *b = compared(l, 1, dtype);
+    return ip_lower_compare(l, facts->xop, dtype, facts->swapped ? b : a, facts->swapped ? a : b);
 }
 
 /* a / b, b being a literal: a product where its inverse is exact, since processors divide slowly; else NULL. */
@@ -167,10 +183,7 @@ static ip_expr *value_of(ip_lower *l)
         ip_expr *a = condition(l, 0);
         return n == 1 ? ip_x_unary(l->ir, facts->xop, a) : ip_x_binary(l->ir, facts->xop, a, condition(l, 1));
     }
-    if (facts->typing == IP_TYPING_COMPARE) {
-        ip_expr *a = compared(l, 0, dtype), *b = compared(l, 1, dtype);
-        return ip_lower_compare(l, facts->xop, dtype, facts->swapped ? b : a, facts->swapped ? a : b);
-    }
+    if (facts->typing == IP_TYPING_COMPARE) return comparison(l, dtype);
     ip_expr *a = operand(l, 0, dtype);
     if (n == 1) return ip_x_unary(l->ir, facts->xop, a);
     if (fn == IP_FN_POW && whole_exponent(l->node, dtype) >= 0)

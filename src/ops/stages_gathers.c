@@ -5,6 +5,7 @@
 #include "ops/view.h"
 
 #include "base/dtype.h"
+#include "base/integers.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,6 +17,22 @@ static ip_expr *as_index(ip_lower *l, ip_expr *x)
 {
     if (x->dtype == IMGPAR_BOOL) x = ip_x_cast(l->ir, IMGPAR_U8, x);
     return ip_x_saturate(l->ir, IMGPAR_I32, x);
+}
+
+/*
+ * An index along n elements, read with a border. Where the dtype holds more than i32 and the border repeats the
+ * elements, it is taken inside before it is cut: which of them it reads depends on all its bits.
+ */
+static ip_expr *index_along(ip_lower *l, ip_expr *x, int64_t n, int border)
+{
+    const bool mirrors = border == IMGPAR_BORDER_REFLECT || border == IMGPAR_BORDER_REFLECT101;
+    const bool fits = x->dtype == IMGPAR_BOOL || ip_dtype(x->dtype)->maximum <= INT32_MAX;
+    if (fits || (!mirrors && border != IMGPAR_BORDER_WRAP)) return as_index(l, x);
+    const int64_t turn = !mirrors ? n : border == IMGPAR_BORDER_REFLECT ? 2 * n : 2 * n - 2;
+    ip_expr *period = ip_x_param(l->ir, x->dtype, (double)ip_max(turn, 1), 1, 2.0 * INT32_MAX);
+    ip_expr *i = binary(l, IP_X_MOD, x, period), *back = binary(l, IP_X_SUB, period, i);
+    if (border == IMGPAR_BORDER_REFLECT) back = binary(l, IP_X_SUB, back, ip_x_int(l->ir, x->dtype, 1));
+    return as_index(l, mirrors ? binary(l, IP_X_MIN, i, back) : i);
 }
 
 /* ---- take, take_along_axis, lut ---------------------------------------------------------------------------------- */
@@ -37,7 +54,8 @@ static ip_stage *taken(ip_lower *l, bool is_along)
         at[d] = ip_lower_i32(l, 0);
     for (int k = 0; k < a->rank; k++)
         if (k != axis) at[ip_type_axis_dim(a, k)] = ip_axis_coord(l, k < axis ? k : k + shift);
-    at[ip_type_axis_dim(a, axis)] = as_index(l, ip_view_read(l, 1, from));
+    const int dim = ip_type_axis_dim(a, axis);
+    at[dim] = index_along(l, ip_view_read(l, 1, from), l->in[0]->dims[dim], border);
     return ip_lower_map(l, ip_x_load(l->ir, l->in[0], at, border, cval));
 }
 

@@ -117,6 +117,66 @@ static ip_expr *wide(ip_lower *l, ip_expr *a, ip_expr *b)
     }
 }
 
+/* ---- signed with unsigned ------------------------------------------------------------------- */
+
+/*
+ * No dtype holds u64 and signed integers: such operands have a sign and a size of 64 bits each. Sizes that would be
+ * larger than u64 holds are its largest number, beyond every result.
+ */
+typedef struct whole {
+    ip_expr *size, *is_negative;
+} whole;
+
+static whole whole_of(ip_lower *l, ip_expr *x)
+{
+    if (x->dtype == IMGPAR_U64) return (whole){ x, ip_x_int(l->ir, IMGPAR_BOOL, 0) };
+    ip_expr *zero = ip_x_int(l->ir, IMGPAR_I64, 0), *is_negative = op2(l, IP_X_LT, x, zero);
+    ip_expr *size = ip_x_select(l->ir, is_negative, op2(l, IP_X_SUB, zero, x), x);
+    return (whole){ ip_x_cast(l->ir, IMGPAR_U64, size), is_negative };
+}
+
+static whole opposite(ip_lower *l, whole a) { return (whole){ a.size, ip_x_unary(l->ir, IP_X_NOT, a.is_negative) }; }
+
+static whole whole_sum(ip_lower *l, whole a, whole b)
+{
+    ip_expr *room = op2(l, IP_X_SUB, most(l, IMGPAR_U64), a.size);
+    ip_expr *sum = op2(l, IP_X_ADD, a.size, op2(l, IP_X_MIN, b.size, room));
+    ip_expr *rest = op2(l, IP_X_SUB, op2(l, IP_X_MAX, a.size, b.size), op2(l, IP_X_MIN, a.size, b.size));
+    ip_expr *are_alike = op2(l, IP_X_EQ, a.is_negative, b.is_negative);
+    ip_expr *sign = ip_x_select(l->ir, op2(l, IP_X_LT, a.size, b.size), b.is_negative, a.is_negative);
+    return (whole){ ip_x_select(l->ir, are_alike, sum, rest), sign };
+}
+
+/* Saturated to w, i64 or u64. */
+static ip_expr *within(ip_lower *l, imgpar_dtype w, whole a)
+{
+    ip_expr *zero = ip_x_int(l->ir, w, 0);
+    if (w == IMGPAR_U64) return ip_x_select(l->ir, a.is_negative, zero, a.size);
+    ip_expr *limit = ip_x_select(l->ir, a.is_negative, ip_x_int(l->ir, IMGPAR_U64, INT64_MIN),
+                                 ip_x_int(l->ir, IMGPAR_U64, INT64_MAX));
+    ip_expr *size = ip_x_cast(l->ir, w, op2(l, IP_X_MIN, a.size, limit));
+    return ip_x_select(l->ir, a.is_negative, op2(l, IP_X_SUB, zero, size), size);
+}
+
+/* Of a and b in i64 or u64, each as it has its own numbers. */
+static ip_expr *mixed(ip_lower *l, imgpar_dtype w, ip_expr *x, ip_expr *y)
+{
+    const whole a = whole_of(l, x), b = whole_of(l, y);
+    switch ((ip_named)l->node->op->variant) {
+    case IP_NAMED_ADD: return within(l, w, whole_sum(l, a, b));
+    case IP_NAMED_SUB: return within(l, w, whole_sum(l, a, opposite(l, b)));
+    case IP_NAMED_ABSDIFF: {
+        ip_expr *never = ip_x_int(l->ir, IMGPAR_BOOL, 0);
+        return within(l, w, (whole){ whole_sum(l, a, opposite(l, b)).size, never });
+    }
+    case IP_NAMED_MUL: {
+        ip_expr *size = limited_product(l, a.size, b.size, most(l, IMGPAR_U64));
+        return within(l, w, (whole){ size, op2(l, IP_X_NE, a.is_negative, b.is_negative) });
+    }
+    default: return plain(l, within(l, w, a), within(l, w, b)); /* the extreme of what is limited */
+    }
+}
+
 /* ---- all ------------------------------------------------------------------------------------ */
 
 /* Literals straight from double. */
@@ -125,6 +185,15 @@ static ip_expr *operand(ip_lower *l, int k, imgpar_dtype dtype)
     double v;
     if (ip_array_is_number(l->node->inputs[k], &v, NULL)) return ip_lower_literal(l, dtype, v);
     return ip_lower_convert(l, dtype, ip_lower_value(l, k));
+}
+
+/* The dtype of 64 bits that holds what input k is: w where that does. */
+static imgpar_dtype sign_kept(ip_lower *l, int k, imgpar_dtype w)
+{
+    const imgpar_dtype dtype = l->node->inputs[k]->type.dtype;
+    double v;
+    if (ip_array_is_number(l->node->inputs[k], &v, NULL)) return v < 0 ? IMGPAR_I64 : v >= 0x1p63 ? IMGPAR_U64 : w;
+    return dtype == IMGPAR_U64 ? dtype : ip_dtype(dtype)->is_signed ? IMGPAR_I64 : w;
 }
 
 ip_stage *ip_stages_pair(ip_lower *l)
@@ -136,8 +205,14 @@ ip_stage *ip_stages_pair(ip_lower *l)
         return ip_lower_map(l, plain(l, operand(l, 0, f), operand(l, 1, f)));
     }
     if (ip_is_wide_integer(a->dtype) || ip_is_wide_integer(b->dtype)) {
-        if (!ip_is_wide_integer(dtype)) dtype = IMGPAR_I64; /* u64 for a narrower result: saturated to i64 first */
-        return ip_lower_map(l, wide(l, operand(l, 0, dtype), operand(l, 1, dtype)));
+        const bool is_wide = ip_is_wide_integer(dtype);
+        if (!is_wide) dtype = IMGPAR_I64; /* u64 for a narrower result: saturated to i64 first */
+        const imgpar_dtype of_a = is_wide ? sign_kept(l, 0, dtype) : dtype,
+                           of_b = is_wide ? sign_kept(l, 1, dtype) : dtype;
+        const bool is_mixed = of_a != dtype || of_b != dtype;
+        a = operand(l, 0, of_a);
+        b = operand(l, 1, of_b);
+        return ip_lower_map(l, is_mixed ? mixed(l, dtype, a, b) : wide(l, a, b));
     }
     imgpar_dtype w = room_for(l, a, b);
     return ip_lower_map(l, plain(l, operand(l, 0, w), operand(l, 1, w)));

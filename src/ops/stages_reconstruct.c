@@ -116,7 +116,7 @@ imgpar_status ip_infer_reconstruct(imgpar_array *node, ip_error *err)
 #define SPREAD(T, FAR, NEAR)                                                 \
     "#define RC_T " #T "\n#define RC_FROM " #T "\n#define RC_LIMIT " #T "\n" \
     "#define RC_START(from, limit) rc_zero(" #NEAR "(from, limit))\n"        \
-    "#define RC_OFFER(own, v, limit, other) " #NEAR "(" #FAR "(own, v), limit)\n"
+    "#define RC_OFFER(own, v, limit, other) " #NEAR "(" #FAR "(own, v), rc_zero(limit))\n"
 #define STEPS(T)                                                                           \
     "#define RC_STEPS\n#define RC_T int\n#define RC_FROM uchar\n#define RC_LIMIT " #T "\n" \
     "#define RC_START(from, limit) ((from) ? 0 : INT_MAX)\n"                               \

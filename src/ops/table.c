@@ -37,10 +37,15 @@
       .variant = VARIANT,                                                              \
       .infer = INFER,                                                                  \
       .expand = EXPAND },
-#define DERIVED_ALONG(NAME, ALIASES, CATEGORY, INFER, EXPAND, ...)                                           \
-    { .info = { .name = NAME, .aliases = ALIASES, .category = CATEGORY, .takes_many_axes = 1, __VA_ARGS__ }, \
-      .flags = IP_OP_ALONG,                                                                                  \
-      .infer = INFER,                                                                                        \
+#define DERIVED_ALONG(NAME, ALIASES, CATEGORY, FLAGS, INFER, EXPAND, ...) \
+    { .info = { .name = NAME,                                             \
+                .aliases = ALIASES,                                       \
+                .category = CATEGORY,                                     \
+                .takes_complex = IP_OP_TAKES_COMPLEX(FLAGS),              \
+                .takes_many_axes = 1,                                     \
+                __VA_ARGS__ },                                            \
+      .flags = IP_OP_ALONG | (FLAGS),                                     \
+      .infer = INFER,                                                     \
       .expand = EXPAND },
 #define DERIVED_FUNC(NAME, INFER, EXPAND, ...)                                                            \
     { .info = { .name = NAME, .aliases = "", .category = "function", .takes_many_axes = 1, __VA_ARGS__ }, \
