@@ -318,6 +318,35 @@ START_TEST(doubles_are_transformed_in_double)
 }
 END_TEST
 
+/* The sum of numbers of one sign is many times the root of the sum of their squares. */
+START_TEST(sums_of_one_sign_are_as_exact)
+{
+    const shape s = { 1, { 1009 } };
+    const int64_t n = s.n[0];
+    float(*z)[2] = noise(n, 17);
+    long double sum = 0, squares = 0;
+    for (int64_t k = 0; k < n; k++) {
+        z[k][0] += 3;
+        z[k][1] = 0;
+        sum += z[k][0];
+        squares += (long double)z[k][0] * z[k][0];
+    }
+    number *got = malloc((size_t)n * sizeof *got);
+    imgpar_array *a = array_of(&s, z);
+    for (int k = 0; k < n_schedules; k++) {
+        ck_assert_int_eq(imgpar_context_set(ctx, "schedule", schedules[k]), IMGPAR_OK);
+        imgpar_array *b = imgpar_apply(ctx, "fft(cast($1, complex128))", &a, 1);
+        ck_assert_msg(imgpar_array_read(b, got, (size_t)n * sizeof *got) == IMGPAR_OK, "%s", imgpar_array_message(b));
+        const double off = cabs(got[0] - (double)sum), slack = 0x1p-50 * log2((double)n) * sqrt((double)squares);
+        ck_assert_msg(off <= slack, "%s: the sum is off by %g, more than %g", schedules[k], off, slack);
+        imgpar_array_release(b);
+    }
+    imgpar_array_release(a);
+    free(got);
+    free(z);
+}
+END_TEST
+
 /* The longest parts of a line, which no group of a GPU holds in its local memory as doubles. There is 1 at FIRST and 2i
  * at SECOND; in each of 21 halvings a number of at most 3 meets a root whose angle below 2 pi is rounded. */
 START_TEST(long_lines_of_doubles_are_transformed)
@@ -554,6 +583,7 @@ int main(void)
     tcase_add_test(c, transforms_compose_with_other_operations);
     tcase_add_test(c, every_transform_is_tested);
     tcase_add_test(c, doubles_are_transformed_in_double);
+    tcase_add_test(c, sums_of_one_sign_are_as_exact);
     tcase_add_test(c, rows_may_be_cut_by_a_memory_limit);
     tcase_add_test(c, long_rows_of_a_file_are_transformed_as_they_are_read);
     tcase_add_test(c, large_transforms_are_polled);

@@ -320,10 +320,15 @@ static bool is_without(const char *name)
     return false;
 }
 
-/* Rows whose example takes long: every step of its gradient is a window within a window within a window. */
+/* Rows whose example takes long, since every step of its gradient is a window within a window within a window, or gives
+ * complex numbers. */
 static const struct instead {
     const char *name, *text;
-} instead[] = { { "nlmeans", "nlmeans(slice(a, [1 1], [3 4]), noise=0.2, patch=7, search=2)" } };
+} instead[] = {
+    { "nlmeans", "nlmeans(slice(a, [1 1], [3 4]), noise=0.2, patch=7, search=2)" },
+    { "rfft", "abs(rfft(a, axis=0))" },
+    { "irfft", "irfft(rfft(a, axis=1) * rfft(b, axis=1), 7, axis=1)" },
+};
 
 static const char *example_of(const imgpar_op_info *info)
 {

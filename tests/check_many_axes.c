@@ -189,6 +189,16 @@ static real at_cosines(const nd *in, const int64_t *i)
                cosl(pi * (real)((2 * k + 1) * i[1]) / (real)(2 * n));
     return sum * sqrtl((i[1] ? 2 : 1) / (real)n);
 }
+/* The real part of the discrete Fourier transform along the second axis. */
+static real at_half_spectrum(const nd *in, const int64_t *i)
+{
+    const int64_t n = in->shape[1];
+    real sum = 0;
+    for (int64_t k = 0; k < n; k++)
+        sum += nd_here(in, (const int64_t[]){ i[0], k, i[2], i[3], i[4] }) *
+               cosl(2 * acosl(-1) * (real)(k * i[1]) / (real)n);
+    return sum;
+}
 /* The element at (y, x) of a plane's discrete Fourier transform, its real part; of the inverse, over their number. */
 static real transformed(const nd *in, const int64_t *i, real sign)
 {
@@ -388,6 +398,8 @@ static const nd_case combined[] = {
       0,
       as_f32 },
     { "idct2", "idct2(dct2($1))", FIVE, 5, { 2, 3, 4, 5, 3 }, at_same, 1e-6L, as_f32 },
+    { "rfft", "real(rfft($1, axis=1))", FIVE, 5, { 2, 2, 4, 5, 3 }, at_half_spectrum, 1e-6L, as_f32 },
+    { "irfft", "irfft(rfft($1, axis=-3), axis=2)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_same, 1e-6L, as_f32 },
     { "fft2", "real(fft2($1))", FIVE, 5, { 2, 3, 4, 5, 3 }, at_spectrum, 1e-6L, as_f32 },
     { "ifft2", "real(ifft2($1))", FIVE, 5, { 2, 3, 4, 5, 3 }, at_inverse_spectrum, 1e-6L, as_f32 },
     { "tril", "tril($1, 1)", FIVE, 5, { 2, 3, 4, 5, 3 }, at_lower, 0, NULL },

@@ -8,6 +8,7 @@
 
 #include <imgpar.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -250,6 +251,87 @@ START_TEST(lower_bits_of_sums_are_those_of_the_whole_sum) /* _i: the sum */
 }
 END_TEST
 
+/* ---- rows that are kept in lower bits ------------------------------------------------------------ */
+
+enum { LOW_ROWS = 9, LOW_COLUMNS = 70 };
+
+/* What is kept of the rows, at (y, x): their borders are replicated. */
+static int64_t row_element(const uint16_t (*v)[LOW_COLUMNS], int y, int x)
+{
+    y = y < 0 ? 0 : y >= LOW_ROWS ? LOW_ROWS - 1 : y;
+    const int left = x > 0 ? x - 1 : 0, right = x < LOW_COLUMNS - 1 ? x + 1 : x;
+    return (int64_t)v[y][left] + 700 * (int64_t)v[y][x] - 3 * (int64_t)v[y][right];
+}
+
+/* Whether what is outside counts as -70001. */
+static int64_t column_sum(const uint16_t (*v)[LOW_COLUMNS], int y, int x, bool is_outside)
+{
+    const int64_t above = is_outside && y == 0 ? -70001 : row_element(v, y - 1, x),
+                  below = is_outside && y == LOW_ROWS - 1 ? -70001 : row_element(v, y + 1, x);
+    return above + 5 * row_element(v, y, x) - below;
+}
+
+static int64_t low_of_both(const uint16_t (*v)[LOW_COLUMNS], int y, int x)
+{
+    return column_sum(v, y, x, false) & 65535;
+}
+static int64_t low_and_whole(const uint16_t (*v)[LOW_COLUMNS], int y, int x)
+{
+    return (column_sum(v, y, x, false) & 65535) + (row_element(v, y, x) >> 5);
+}
+static int64_t low_of_the_larger(const uint16_t (*v)[LOW_COLUMNS], int y, int x)
+{
+    const int64_t above = row_element(v, y - 1, x), here = row_element(v, y, x);
+    return ((above > here ? above : here) - row_element(v, y + 1, x)) & 65535;
+}
+static int64_t low_with_outside(const uint16_t (*v)[LOW_COLUMNS], int y, int x)
+{
+    return column_sum(v, y, x, true) & 65535;
+}
+static int64_t low_by_a_choice(const uint16_t (*v)[LOW_COLUMNS], int y, int x)
+{
+    const int64_t here = row_element(v, y, x);
+    return (here > 9000000 ? column_sum(v, y, x, false) : 0) & 65535;
+}
+
+static const struct {
+    const char *text;
+    int64_t (*value)(const uint16_t (*v)[LOW_COLUMNS], int y, int x);
+} low_rows[] = {
+    { "(h[-1, 0] + 5 * h - h[1, 0]) % 65536", low_of_both },
+    { "((h[-1, 0] + 5 * h - h[1, 0]) & 65535) + (h >> 5)", low_and_whole },
+    { "(max(h[-1, 0], h) - h[1, 0]) & 65535", low_of_the_larger },
+    { "cast(stencil(h[-1, 0] + 5 * h - h[1, 0], border=constant, cval=-70001) & 65535, u16)", low_with_outside },
+    { "(h > 9000000 ? h[-1, 0] + 5 * h - h[1, 0] : 0) & 65535", low_by_a_choice },
+};
+
+/* Rows of which all readers want lower bits only may be kept in fewer; no others. */
+START_TEST(rows_are_kept_in_lower_bits_where_readers_want_no_more) /* _i: what reads them */
+{
+    uint16_t v[LOW_ROWS][LOW_COLUMNS];
+    char text[160];
+    snprintf(text, sizeof text, "a = cast($1, i32)\nh = a[0, -1] + 700 * a - 3 * a[0, 1]\n%s", low_rows[_i].text);
+    for (int k = 0; k < LOW_ROWS * LOW_COLUMNS; k++)
+        v[k / LOW_COLUMNS][k % LOW_COLUMNS] = (uint16_t)(k % 11 == 0 ? 65535 : k * 40503);
+    for (int way = 0; way < 2; way++) {
+        int32_t got[LOW_ROWS][LOW_COLUMNS];
+        imgpar_array *in =
+            imgpar_array_from_data(ways[way], IMGPAR_U16, 2, (const int64_t[]){ LOW_ROWS, LOW_COLUMNS }, v);
+        imgpar_array *out = imgpar_apply(ways[way], text, &in, 1);
+        imgpar_array *wide = imgpar_apply(ways[way], "cast($1, i32)", &out, 1);
+        ck_assert_msg(!imgpar_array_read(wide, got, sizeof got), "%s: %s", text, imgpar_array_message(wide));
+        for (int y = 0; y < LOW_ROWS; y++)
+            for (int x = 0; x < LOW_COLUMNS; x++) {
+                const int64_t want = low_rows[_i].value((const uint16_t(*)[LOW_COLUMNS])v, y, x);
+                ck_assert_msg(got[y][x] == want, "%s at %d, %d: %d, not %lld", text, y, x, got[y][x], (long long)want);
+            }
+        imgpar_array_release(wide);
+        imgpar_array_release(out);
+        imgpar_array_release(in);
+    }
+}
+END_TEST
+
 /* ---- types ------------------------------------------------------------------------------------- */
 
 static imgpar_dtype result_of(const char *text, const imgpar_dtype *dtypes, int n)
@@ -395,6 +477,267 @@ START_TEST(the_least_of_what_wraps_is_not_taken_for_what_it_was)
             ck_assert_double_eq(got[k], 10);
         imgpar_array_release(in[0]);
         imgpar_array_release(in[1]);
+    }
+}
+END_TEST
+
+/* What is read at indices of dtypes that hold more than i32, and at the least i32: [10 20 30 40 50 60][i]. */
+static const struct {
+    const char *text;
+    imgpar_dtype dtype;
+    int64_t index[4];
+    double want[4];
+} far[] = {
+    { "take($1, cast($2, u32), border=wrap)", IMGPAR_I64, { 3000000000, 4294967295, 7, 5 }, { 10, 40, 20, 60 } },
+    { "take_along_axis($1, cast($2, u32), border=reflect)",
+      IMGPAR_I64,
+      { 3000000000, 4294967295, 7, 5 },
+      { 10, 40, 50, 60 } },
+    { "take($1, cast($2, u32), border=reflect101)", IMGPAR_I64, { 3000000000, 4294967295, 7, 5 }, { 10, 60, 40, 60 } },
+    { "take($1, cast($2, u32))", IMGPAR_I64, { 3000000000, 4294967295, 7, 4 }, { 60, 60, 60, 50 } },
+    { "take($1, $2, border=wrap)",
+      IMGPAR_I64,
+      { 1099511627777, 2147483648, -2147483649, 4294967296 },
+      { 60, 30, 40, 50 } },
+    { "take($1, $2, border=reflect)",
+      IMGPAR_I64,
+      { 1099511627777, 2147483648, INT64_MIN, INT64_MAX },
+      { 60, 40, 50, 50 } },
+    { "take($1, $2, border=reflect101)",
+      IMGPAR_I64,
+      { 1099511627777, 2147483648, -2147483649, INT64_MIN },
+      { 40, 30, 20, 30 } },
+    { "take($1, $2, border=wrap)", IMGPAR_U64, { -1, -2, INT64_MIN, 7 }, { 40, 30, 30, 20 } },
+    { "take($1, $2, border=reflect)", IMGPAR_U64, { -1, -2, INT64_MIN, 7 }, { 40, 30, 40, 50 } },
+    { "take(slice($1, 0, 1), $2, border=reflect101)", IMGPAR_U64, { -1, -2, INT64_MIN, 7 }, { 10, 10, 10, 10 } },
+    { "take($1, cast($2, i32), border=reflect101)",
+      IMGPAR_I64,
+      { INT32_MIN, INT32_MIN + 1, INT32_MAX, -1 },
+      { 30, 40, 40, 20 } },
+};
+
+START_TEST(a_border_takes_indices_inside_however_far_away_they_are) /* _i: a text */
+{
+    static const float a[] = { 10, 20, 30, 40, 50, 60 };
+    for (int way = 0; way < 2; way++) {
+        double got[4];
+        imgpar_array *in[] = { imgpar_array_from_data(ways[way], IMGPAR_F32, 1, (const int64_t[]){ 6 }, a),
+                               imgpar_array_from_data(ways[way], far[_i].dtype, 1, (const int64_t[]){ 4 },
+                                                      far[_i].index) };
+        ck_assert_str_eq(values_of(ways[way], far[_i].text, in, 2, got, 4), "");
+        for (int k = 0; k < 4; k++)
+            ck_assert_msg(got[k] == far[_i].want[k], "%s, element %d: %g", far[_i].text, k, got[k]);
+        imgpar_array_release(in[0]);
+        imgpar_array_release(in[1]);
+    }
+}
+END_TEST
+
+/* ---- saturating, signed with unsigned ------------------------------------------------------------------- */
+
+__extension__ typedef __int128 whole; /* holds every result, of whose products the largest is below 2^127 */
+
+static const int64_t with_sign[] = { INT64_MIN, INT64_MIN + 1, -3, -1, 0, 1, INT64_C(1) << 60, INT64_MAX };
+static const uint64_t without[] = {
+    0, 1, 5, INT64_MAX, UINT64_C(1) << 63, UINT64_C(3) << 62, UINT64_MAX - 1, UINT64_MAX
+};
+enum { N_EACH = 8, N_MET = N_EACH * N_EACH };
+
+static const char *const saturating[] = { "add", "subtract", "absdiff", "multiply", "maximum" };
+
+static whole of_wholes(int op, whole a, whole b)
+{
+    const whole of[] = { a + b, a - b, a < b ? b - a : a - b, a * b, a < b ? b : a };
+    return of[op];
+}
+
+/* The result has the dtype of the first: the exact number, or the nearest it holds. */
+START_TEST(signed_and_unsigned_numbers_of_64_bits_saturate_exactly) /* _i: an operation */
+{
+    int64_t s[N_MET];
+    uint64_t u[N_MET], got[N_MET];
+    char text[2][48];
+    snprintf(text[0], sizeof text[0], "%s($1, $2)", saturating[_i]);
+    snprintf(text[1], sizeof text[1], "%s($2, $1)", saturating[_i]);
+    for (int k = 0; k < N_MET; k++) {
+        s[k] = with_sign[k / N_EACH];
+        u[k] = without[k % N_EACH];
+    }
+    for (int t = 0; t < 4; t++) {
+        const int way = t / 2;
+        const bool is_unsigned = t % 2;
+        const whole least = is_unsigned ? 0 : INT64_MIN, most = is_unsigned ? (whole)UINT64_MAX : INT64_MAX;
+        imgpar_array *in[] = { imgpar_array_from_data(ways[way], IMGPAR_I64, 1, (const int64_t[]){ N_MET }, s),
+                               imgpar_array_from_data(ways[way], IMGPAR_U64, 1, (const int64_t[]){ N_MET }, u) };
+        imgpar_array *out = imgpar_apply(ways[way], text[is_unsigned], in, 2);
+        ck_assert_msg(imgpar_array_read(out, got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(out));
+        for (int k = 0; k < N_MET; k++) {
+            whole want = is_unsigned ? of_wholes(_i, u[k], s[k]) : of_wholes(_i, s[k], u[k]);
+            want = want < least ? least : want > most ? most : want;
+            ck_assert_msg(got[k] == (uint64_t)want, "%s of %lld and %llu: %llx", text[is_unsigned], (long long)s[k],
+                          (unsigned long long)u[k], (unsigned long long)got[k]);
+        }
+        imgpar_array_release(out);
+        imgpar_array_release(in[0]);
+        imgpar_array_release(in[1]);
+    }
+}
+END_TEST
+
+START_TEST(a_literal_of_another_sign_is_added_as_it_is)
+{
+    static const uint64_t v[] = { 5, 2, 900, UINT64_MAX };
+    static const uint64_t more[] = { 8, 5, 903, UINT64_MAX }, less[] = { 2, 0, 897, UINT64_MAX - 3 };
+    for (int way = 0; way < 2; way++) {
+        uint64_t got[4];
+        imgpar_array *a = imgpar_array_from_data(ways[way], IMGPAR_U64, 1, (const int64_t[]){ 4 }, v);
+        for (int k = 0; k < 2; k++) {
+            imgpar_array *out = imgpar_apply(ways[way], k ? "add($1, -3)" : "subtract($1, -3)", &a, 1);
+            ck_assert_msg(imgpar_array_read(out, got, sizeof got) == IMGPAR_OK, "%s", imgpar_array_message(out));
+            ck_assert_mem_eq(got, k ? less : more, sizeof got);
+            imgpar_array_release(out);
+        }
+        imgpar_array_release(a);
+    }
+}
+END_TEST
+
+START_TEST(slopes_of_integers_of_64_bits_are_exact_or_rounded_once)
+{
+    static const int64_t s[] = { INT64_C(1) << 60, (INT64_C(1) << 60) + 1, (INT64_C(1) << 60) + 6, INT64_MIN,
+                                 INT64_MAX };
+    static const uint64_t u[] = { UINT64_MAX, 0, UINT64_MAX - 2, UINT64_C(1) << 63, (UINT64_C(1) << 63) + 1 };
+    static const double of_s[] = { 1, 3, -0x1.2p62, 0x1.cp61, 0x1p64 }, of_u[] = { -0x1p64, -1, 0x1p62, -0x1p62, 1 };
+    for (int t = 0; t < 4; t++) {
+        double got[5];
+        imgpar_array *a = imgpar_array_from_data(ways[t / 2], t % 2 ? IMGPAR_U64 : IMGPAR_I64, 1,
+                                                 (const int64_t[]){ 5 }, t % 2 ? (const void *)u : s);
+        ck_assert_str_eq(values_of(ways[t / 2], "gradient($1)", &a, 1, got, 5), "");
+        for (int k = 0; k < 5; k++)
+            ck_assert_double_eq(got[k], t % 2 ? of_u[k] : of_s[k]);
+        imgpar_array_release(a);
+    }
+}
+END_TEST
+
+/* ---- comparisons ------------------------------------------------------------------------------- */
+
+/* Around what a float of 24 and of 53 bits holds, and at the ends of the dtypes. */
+static const int64_t signed_numbers[] = {
+    INT64_MIN,
+    INT64_MIN + 1,
+    -(INT64_C(1) << 53) - 1,
+    INT32_MIN,
+    INT32_MIN + 1,
+    -16777217,
+    -1,
+    0,
+    1,
+    16777216,
+    16777217,
+    INT32_MAX,
+    UINT32_MAX,
+    (INT64_C(1) << 53) + 1,
+    INT64_MAX,
+};
+static const double reals[] = {
+    -INFINITY, -0x1p64,      -0x1p63, -0x1p31 - 256, -0x1p31, -16777216, -0.5,   0,      0.5,      1,   16777216,
+    16777218,  0x1p31 - 128, 0x1p31,  0x1p32 - 256,  0x1p32,  0x1p53,    0x1p63, 0x1p64, INFINITY, NAN,
+};
+enum { N_INTEGERS = sizeof signed_numbers / sizeof *signed_numbers, N_REALS = sizeof reals / sizeof *reals };
+
+/* a < b, a <= b, a > b, a >= b, a == b, a != b as bits, and then with b on the left. */
+static int comparisons_of(long double a, long double b)
+{
+    const int lt = a<b, le = a <= b, gt = a> b, ge = a >= b, eq = a == b, ne = a != b;
+    return lt + 2 * le + 4 * gt + 8 * ge + 16 * eq + 32 * ne + 64 * (gt + 2 * ge + 4 * lt + 8 * le + 16 * eq + 32 * ne);
+}
+
+#define COMPARISONS                                                                                       \
+    "fn of(a, b) = (a < b) + 2 * (a <= b) + 4 * (a > b) + 8 * (a >= b) + 16 * (a == b) + 32 * (a != b)\n" \
+    "fn all(a, b) = cast(of(a, b) + 64 * of(b, a), f64)\n"
+
+static const struct {
+    const char *name;
+    const char *real;
+    imgpar_dtype via;
+} compared[] = {
+    { "i32", "f32", IMGPAR_I64 }, { "u32", "f32", IMGPAR_I64 }, { "i64", "f32", IMGPAR_I64 },
+    { "u64", "f64", IMGPAR_U64 }, { "i64", "f64", IMGPAR_I64 }, { "u64", "f32", IMGPAR_U64 },
+};
+
+static bool is_of(const char *name, int64_t v)
+{
+    if (strcmp(name, "i32") == 0) return v >= INT32_MIN && v <= INT32_MAX;
+    return strcmp(name, "u32") != 0 || (v >= 0 && v <= UINT32_MAX);
+}
+
+static long double number_of(imgpar_dtype dtype, int64_t v)
+{
+    return dtype == IMGPAR_U64 ? (long double)(uint64_t)v : (long double)v;
+}
+
+/* Whether a long double holds any integer here; under valgrind none does. */
+static bool holds_integers(void)
+{
+    volatile long double v = 0x1p63L;
+    v += 1;
+    return v - 0x1p63L == 1;
+}
+
+/* The first four on the device, too. */
+START_TEST(an_integer_is_compared_with_floats_as_the_number_it_is)
+{
+    int64_t v[N_INTEGERS];
+    int n = 0;
+    if (!holds_integers()) return;
+    for (int k = 0; k < N_INTEGERS; k++)
+        if (is_of(compared[_i].name, signed_numbers[k])) v[n++] = signed_numbers[k];
+    for (int way = _i < 4 ? 0 : 1; way < 2; way++) {
+        char text[1024];
+        double got[N_INTEGERS * N_REALS];
+        imgpar_array *in[] = { imgpar_array_from_data(ways[way], compared[_i].via, 2, (const int64_t[]){ n, 1 }, v),
+                               imgpar_array_from_data(ways[way], IMGPAR_F64, 1, (const int64_t[]){ N_REALS }, reals) };
+        snprintf(text, sizeof text, COMPARISONS "all(cast($1, %s), cast($2, %s))", compared[_i].name,
+                 compared[_i].real);
+        ck_assert_str_eq(values_of(ways[way], text, in, 2, got, (size_t)n * N_REALS), "");
+        for (int k = 0; k < n * N_REALS; k++) {
+            const double real =
+                strcmp(compared[_i].real, "f32") == 0 ? (double)(float)reals[k % N_REALS] : reals[k % N_REALS];
+            ck_assert_msg(got[k] == comparisons_of(number_of(compared[_i].via, v[k / N_REALS]), (long double)real),
+                          "%s %lld beside %s %.17g: %g", compared[_i].name, (long long)v[k / N_REALS],
+                          compared[_i].real, real, got[k]);
+        }
+        imgpar_array_release(in[0]);
+        imgpar_array_release(in[1]);
+    }
+}
+END_TEST
+
+/* So are literals, whatever dtype would hold them. */
+START_TEST(an_integer_is_compared_with_a_literal_as_the_number_it_is)
+{
+    static const char *const literals[] = {
+        "16777216.5",           "2147483647.5", "-2147483648.5", "0.5", "-0.5", "1.0", "9223372036854775808",
+        "18446744073709551616", "1e30",         "-1e30",         "inf", "-inf", "nan", "-9223372036854775808",
+    };
+    int64_t v[N_INTEGERS];
+    int n = 0;
+    if (!holds_integers()) return;
+    for (int k = 0; k < N_INTEGERS; k++)
+        if (is_of(compared[_i].name, signed_numbers[k])) v[n++] = signed_numbers[k];
+    for (size_t t = 0; t < sizeof literals / sizeof *literals; t++) {
+        char text[1024];
+        double got[N_INTEGERS];
+        const bool is_on_device = _i == 0 && t == 0;
+        imgpar_context *ctx = ways[is_on_device ? 0 : 1];
+        imgpar_array *a = imgpar_array_from_data(ctx, compared[_i].via, 1, (const int64_t[]){ n }, v);
+        snprintf(text, sizeof text, COMPARISONS "all(cast($1, %s), %s)", compared[_i].name, literals[t]);
+        ck_assert_str_eq(values_of(ctx, text, &a, 1, got, (size_t)n), "");
+        for (int k = 0; k < n; k++)
+            ck_assert_msg(got[k] == comparisons_of(number_of(compared[_i].via, v[k]), strtold(literals[t], NULL)),
+                          "%s %lld beside %s: %g", compared[_i].name, (long long)v[k], literals[t], got[k]);
+        imgpar_array_release(a);
     }
 }
 END_TEST
@@ -666,10 +1009,17 @@ int main(void)
     tcase_add_loop_test(c, quotients_by_literals_floor_and_are_exact, 0, (int)(sizeof divided / sizeof *divided));
     tcase_add_test(c, every_number_of_21_bits_is_divided_exactly);
     tcase_add_loop_test(c, lower_bits_of_sums_are_those_of_the_whole_sum, 0, N(sums));
+    tcase_add_loop_test(c, rows_are_kept_in_lower_bits_where_readers_want_no_more, 0, N(low_rows));
     tcase_add_test(c, operators_have_the_types_of_the_printed_table);
     tcase_add_loop_test(c, differences_of_counts_are_signed_and_products_are_wide_enough, 0, N(typed));
     tcase_add_test(c, no_count_and_no_product_wraps);
     tcase_add_test(c, the_least_of_what_wraps_is_not_taken_for_what_it_was);
+    tcase_add_loop_test(c, a_border_takes_indices_inside_however_far_away_they_are, 0, N(far));
+    tcase_add_loop_test(c, signed_and_unsigned_numbers_of_64_bits_saturate_exactly, 0, N(saturating));
+    tcase_add_test(c, a_literal_of_another_sign_is_added_as_it_is);
+    tcase_add_test(c, slopes_of_integers_of_64_bits_are_exact_or_rounded_once);
+    tcase_add_loop_test(c, an_integer_is_compared_with_floats_as_the_number_it_is, 0, N(compared));
+    tcase_add_loop_test(c, an_integer_is_compared_with_a_literal_as_the_number_it_is, 0, N(compared));
     tcase_add_loop_test(c, shapes_broadcast_as_numpys_do, 0, N(pairs));
     tcase_add_loop_test(c, a_value_that_starts_from_a_literal_is_the_same_in_loops_of_any_length, 0, 2 * N(turns));
     tcase_add_loop_test(c, slice_follows_the_counter_of_any_loop, 0, 2 * N(turns));

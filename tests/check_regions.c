@@ -498,6 +498,9 @@ static const struct {
     { "reconstruct(numbers([1 0 0 0; 0 0 0 0], dtype=bool), numbers([1 1 0 1; 0 0 1 0], dtype=bool))",
       "[1 1 0 1; 0 0 1 0]" },
     { "reconstruct(numbers([2.5 0 0], dtype=f16), numbers([3 1.5 2]))", "[2.5 1.5 1.5]" },
+    /* zeros have one sign, those of the limit too */
+    { "1 / reconstruct(reshape([-3.0, 0.0], [1, 2]), reshape([-0.0, 6.0], [1, 2]))", "[inf inf]" },
+    { "1 / reconstruct(reshape([3.0, 0.0], [1, 2]), reshape([-0.0, -6.0], [1, 2]), method=erosion)", "[inf inf]" },
     { "reconstruct(zeros([0 3]), zeros([0 3]))", "[]" },
     { "reconstruct(numbers([1], dtype=bool), numbers([1], dtype=bool))", "true" },
     { "reconstruct(numbers([1], dtype=bool), numbers([0], dtype=bool))", "false" },

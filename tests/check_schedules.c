@@ -549,6 +549,12 @@ static const shape shapes[] = {
       1100, 3, 0 },
     /* a function folds several channels that are computed together */
     { "reduce(warp($1, [1 0.1 0; 0 1 0]), 0, (p, q) -> p + q)", IMGPAR_U8, 3, 9, 5, 0 },
+    /* rows of which lower bits are kept; the remainders of long vectors where much is computed */
+    { "a = cast($1, i32)\nh = a[0, -1] + 700 * a - 3 * a[0, 1]\n(h[-1, 0] + 5 * h - h[1, 0]) % 65536", IMGPAR_U16, 1,
+      61, 37, 0 },
+    /* words of a counter, of elements side by side */
+    { "$1 + random([37, 61], seed=5)", IMGPAR_F32, 1, 61, 37, 0 },
+    { "$1 + normal([37, 61, 3], seed=5)", IMGPAR_F32, 3, 61, 37, 0 },
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 

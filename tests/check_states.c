@@ -446,12 +446,58 @@ START_TEST(what_reads_several_states_is_one_walk)
 }
 END_TEST
 
+/* A recursive filter of an RGB picture, each line from a number of its own; and where all of it ends. */
+START_TEST(an_array_is_an_init_of_a_number_for_each_line)
+{
+    enum { H = 23, W = 19, C = 3, N = H * W * C };
+    static const int64_t shape[] = { H, W, C };
+    static float pixels[N], starts[N], got[N];
+    static real want[N];
+    const int axis = _i & 1;
+    const bool reverse = _i & 2, reduces = _i & 4;
+    const int64_t inits[] = { axis ? H : 1, axis ? 1 : W, C };
+    const int n = axis ? W : H, inner = axis ? C : W * C, lines = N / n;
+    char text[160];
+    for (int i = 0; i < N; i++)
+        pixels[i] = (float)((i * 7919 + 13) % 1009) / 1009;
+    for (int line = 0; line < lines; line++) {
+        starts[line] = (float)(line % 7) - 2;
+        real s = starts[line];
+        for (int i = 0; i < n; i++) {
+            const int at = (line / inner * n + (reverse ? n - 1 - i : i)) * inner + line % inner;
+            s = 0.75L * s + 0.25L * pixels[at];
+            want[reduces ? line : at] = s;
+        }
+    }
+    snprintf(text, sizeof text, "%s($1, $2, (p, q) -> 0.75 * p + 0.25 * q, axis=%d%s)", reduces ? "reduce" : "scan",
+             axis, reverse ? ", reverse=true" : "");
+    open_context();
+    imgpar_array *inputs[] = { imgpar_array_from_data(ctx, IMGPAR_F32, 3, shape, pixels),
+                               imgpar_array_from_data(ctx, IMGPAR_F32, 3, inits, starts) };
+    imgpar_array *r = imgpar_apply(ctx, text, inputs, 2);
+    const int n_results = reduces ? lines : N;
+    for (int way = 0; way < (has_device() ? 2 : 1); way++) {
+        schedule(way ? "auto" : "ref");
+        ck_assert_msg(!imgpar_array_read(r, got, (size_t)n_results * sizeof *got), "%s: %s", text,
+                      imgpar_array_message(r));
+        for (int i = 0; i < n_results; i++)
+            ck_assert_msg(fabsl(got[i] - want[i]) <= 1e-6L, "%s: element %d is %g, not %Lg", text, i, (double)got[i],
+                          want[i]);
+    }
+    imgpar_array_release(r);
+    imgpar_array_release(inputs[0]);
+    imgpar_array_release(inputs[1]);
+    close_context();
+}
+END_TEST
+
 START_TEST(a_graphs_text_can_be_read_again)
 {
     static const char *const texts[] = {
         "scan(zip(v=$1, k=$2), zip(n=0, m=0.5), (s, q) -> zip(m=s.m + q.v * q.k, n=s.n + 1), axis=1, exclusive=true).m",
         "(n, m) = scan(($1, $2), (0, 0.5), (n, m, v, k) -> (n + 1, m + v * k), axis=1, reverse=true)\nn + m",
         "scan($1, zip(n=0), (s, q) -> zip(n=s.n + 1), axis=0).n",
+        "scan($1, reduce($1, \"max\", axis=1, keepdims=true), (p, q) -> p * 0.5 + q, axis=1)",
     };
     imgpar_array *inputs[2];
     open_context();
@@ -531,6 +577,7 @@ int main(void)
     TCase *c = tcase_create("states");
     tcase_set_timeout(c, 300);
     tcase_add_loop_test(c, records_are_walked_as_a_loop_would, 0, N_PROGRAMS);
+    tcase_add_loop_test(c, an_array_is_an_init_of_a_number_for_each_line, 0, 6); /* of reduce() forwards alone */
     tcase_add_test(c, what_must_be_equal_is_equal);
     tcase_add_test(c, long_lines_of_associative_states_are_walked_in_blocks);
     tcase_add_test(c, what_reads_several_states_is_one_walk);

@@ -104,7 +104,7 @@ static const struct {
       "cholesky lstsq pinv qr_q qr_r eigvalsh eigvecsh svdvals svd_u svd_vt matrix_rank matrix_power "
       "match_template phase_correlation hough_lines ms_ssim histogram2d "
       "nanvar nanstd ptp average unwrap cumulative_trapezoid cross vander ahash dhash phash hamming "
-      "mutual_information dct idct dct2 idct2 haar ihaar daubechies4 idaubechies4 optical_flow grad "
+      "mutual_information dct idct dct2 idct2 rfft irfft haar ihaar daubechies4 idaubechies4 optical_flow grad "
       "find_trim hough_circles hull_points find_contours moments hu_moments estimate_affine estimate_similarity "
       "estimate_homography "
       "transform_points " },

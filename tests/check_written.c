@@ -991,7 +991,7 @@ START_TEST(every_written_row_is_tested)
         "canny match_template phase_correlation register fast ms_ssim histogram2d mutual_information "
         "nanpercentile percentiles optical_flow "
         /* check_written_transforms */
-        "dct idct dct2 idct2 haar ihaar daubechies4 idaubechies4 ";
+        "dct idct dct2 idct2 rfft irfft haar ihaar daubechies4 idaubechies4 ";
     for (size_t k = 0; k < imgpar_op_count(); k++) {
         const ip_op *op = ip_op_find(imgpar_op_get(k)->name);
         char word[80];

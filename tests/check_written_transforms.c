@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Cosine transforms and wavelets (ops/written_transforms.def) against sums in long double. */
+/* Cosine transforms, Fourier transforms of reals and wavelets (ops/written_transforms.def) against sums in long
+ * double. */
 #include "asserts.h"
 #include "written.h"
 
@@ -149,6 +150,97 @@ START_TEST(cosine_transforms_of_other_axes)
 }
 END_TEST
 
+/* ---- Fourier transforms of reals --------------------------------------------------------------------------------- */
+
+static void resize(picture *p, int axis, int64_t n)
+{
+    const imgpar_dtype dtype = p->dtype == IMGPAR_F64 ? IMGPAR_F64 : IMGPAR_F32;
+    *p = picture_new(dtype, axis == 0 ? n : p->h, axis == 1 ? n : p->w, axis == 2 ? n : p->c);
+}
+
+/* What the rows promise of a line of n whose largest element is most. */
+static real promised(imgpar_dtype dtype, int64_t n, real most)
+{
+    return (dtype == IMGPAR_F64 ? 0x1p-50L : 0x1p-20L) * fmaxl(log2l((real)n), 1) * sqrtl((real)n) * most;
+}
+
+/* Of the first n div 2 + 1 elements of the spectrum the real parts, and behind them the imaginary ones. */
+static picture half_spectrum(const picture *p, int axis)
+{
+    const int64_t n = extent_of(p, axis), half = n / 2 + 1;
+    picture out = *p;
+    resize(&out, axis, 2 * half);
+    for (int64_t at = 0; at < picture_count(&out); at++) {
+        const int64_t own = place_of(&out, axis, at), k = own % half, y = at / (out.w * out.c), x = at / out.c % out.w,
+                      c = at % out.c;
+        for (int64_t i = 0; i < n; i++) {
+            const real angle = 2 * pi * (real)(i * k % n) / (real)n, weight = own < half ? cosl(angle) : -sinl(angle);
+            out.v[at] += *picture_at(p, axis == 0 ? i : y, axis == 1 ? i : x, axis == 2 ? i : c) * weight;
+        }
+    }
+    return out;
+}
+
+/* n numbers of a spectrum's first ones, whose parts are re and im; others are 0, as are the imaginary parts of the
+ * first and of that at n / 2. */
+static picture of_half_spectrum(const picture *re, const picture *im, int axis, int64_t n)
+{
+    picture out = *re;
+    resize(&out, axis, n);
+    for (int64_t at = 0; at < picture_count(&out); at++) {
+        const int64_t own = place_of(&out, axis, at), y = at / (out.w * out.c), x = at / out.c % out.w, c = at % out.c;
+        for (int64_t k = 0; k <= n / 2 && k < extent_of(re, axis); k++) {
+            const real angle = 2 * pi * (real)(own * k % n) / (real)n;
+            const int64_t from[3] = { axis == 0 ? k : y, axis == 1 ? k : x, axis == 2 ? k : c };
+            const real u = *picture_at(re, from[0], from[1], from[2]), v = *picture_at(im, from[0], from[1], from[2]);
+            out.v[at] += k == 0 ? u : 2 * k == n ? u * cosl(angle) : 2 * (u * cosl(angle) - v * sinl(angle));
+        }
+        out.v[at] /= (real)n;
+    }
+    return out;
+}
+
+START_TEST(spectra_of_reals_along_an_axis) /* _i: the dtype, and the sides */
+{
+    const imgpar_dtype dtype = dtypes[_i % N_DTYPES];
+    const int64_t *size = sides[_i / N_DTYPES];
+    const bool on_device = dtype == IMGPAR_F32 && _i / N_DTYPES < 2; /* each is some programs */
+    char text[120];
+    picture a = written_levels(dtype, size[0], size[1], 3, 6), b = written_levels(dtype, size[0], size[1], 3, 7);
+    const picture *const both[] = { &a, &b };
+    for (int axis = 0; axis < 3; axis++) {
+        const int64_t n = extent_of(&a, axis), lengths[] = { 0, n, 2 * n + 4, 2 * n + 1 };
+        picture want = half_spectrum(&a, axis);
+        for (int64_t k = 0; k < picture_count(&want); k++)
+            want.slack[k] = promised(dtype, n, largest(&a));
+        snprintf(text, sizeof text, "f = rfft($1, axis=%d)\nconcatenate(real(f), imag(f), axis=%d)", axis - 3, axis);
+        written_expect(text, both, 1, &want, on_device);
+        picture_free(&want);
+        for (int k = n == 1; k < 4; k++) {
+            const int64_t length = lengths[k] ? lengths[k] : 2 * (n - 1);
+            if (axis == 2 && length > 4) continue; /* no picture */
+            picture back = of_half_spectrum(&a, &b, axis, length);
+            for (int64_t j = 0; j < picture_count(&back); j++)
+                back.slack[j] = promised(dtype, length, 2 * largest(&a)) / (real)length;
+            snprintf(text, sizeof text, "irfft(complex($1, $2), %d, axis=%d)", (int)lengths[k], axis);
+            written_expect(text, both, 2, &back, on_device);
+            picture_free(&back);
+        }
+    }
+    picture_free(&a);
+    picture_free(&b);
+}
+END_TEST
+
+START_TEST(spectra_without_elements)
+{
+    written_prints("shape(rfft(zeros([0 4]), axis=1))", "[0 3]");
+    written_prints("shape(irfft(zeros([0 4]), axis=1))", "[0 6]");
+    written_prints("shape(dct(zeros([0 4]), axis=1))", "[0 4]");
+    written_prints("shape(idct(zeros([0 4]), axis=1))", "[0 4]");
+}
+END_TEST
+
 /* ---- wavelets -------------------------------------------------------------------------------------------------- */
 
 typedef struct wavelet {
@@ -241,6 +333,10 @@ static const struct {
     { "haar(zeros([8]))", "haar: a is [8] f32, which is no image" },
     { "haar(zeros([8 8]), levels=9)", "haar: levels=9 is above 8" },
     { "dct(zeros([4 4]), axis=2)", "dct: " },
+    { "rfft(zeros([4 4]), axis=2)", "rfft: there is no axis 2" },
+    { "rfft(zeros([0 4]), axis=0)", "rfft: a is [0, 4]; there must be an element along axis 0, and in the result" },
+    { "irfft(zeros([4 1]))", "irfft: a is [4, 1]; there must be an element along axis 1, and in the result" },
+    { "rfft(complex(zeros([4]), 1))", "rfft: a is complex64; it must be real" },
 };
 
 START_TEST(what_does_not_fit_is_refused) { written_refuses(refused[_i].text, refused[_i].why); }
@@ -252,6 +348,8 @@ int main(void)
     tcase_add_loop_test(tc, cosine_transforms_along_an_axis, 0, N_DTYPES * N_SIDES);
     tcase_add_loop_test(tc, cosine_transforms_of_pictures, 0, N_DTYPES * N_SIDES);
     tcase_add_loop_test(tc, cosine_transforms_of_other_axes, 0, (int)(sizeof alike / sizeof *alike));
+    tcase_add_loop_test(tc, spectra_of_reals_along_an_axis, 0, N_DTYPES * (N_SIDES - 1));
+    tcase_add_test(tc, spectra_without_elements);
     tcase_add_loop_test(tc, wavelets_and_back, 0, 2 * N_DTYPES * 3);
     tcase_add_test(tc, a_spectrum_around_its_middle);
     tcase_add_loop_test(tc, what_does_not_fit_is_refused, 0, (int)(sizeof refused / sizeof *refused));
