@@ -78,6 +78,18 @@ static const struct {
     { HOLES "isin(a, a)", "[1 1; 1 1; 0 0]" },
     { "isin(numbers([0 7 99 100 98.5]), arange(0, 100))", "[1 1 1 0 0]" },
     { "isin(numbers([-1 5], dtype=i8), cast(arange(5, 256), u8))", "[0 1]" },
+    /* lists are compared as numbers, whatever f32 holds, but beside floats as those */
+    { "isin(numbers([16777216 16777217], dtype=i32), [16777217 7.5])", "[0 1]" },
+    { "isin(numbers([16777216 16777217], dtype=i32), [16777217])", "[0 1]" },
+    { "isin([16777217 7.5 16777216], numbers([16777216 3], dtype=i32))", "[0 0 1]" },
+    { "isin(numbers([1 2], dtype=u8), [0.99999999999 300 2])", "[0 1]" },
+    { "isin(numbers([0.1 2]), [0.1 300])", "[1 0]" },
+    { "isin(numbers([0.1 2], dtype=f64), [0.1 300])", "[1 0]" },
+    { "searchsorted([1.5 16777217], numbers([16777216 16777217], dtype=i32))", "[1 2]" },
+    { "indexin(numbers([16777216 16777217], dtype=i32), [1.5 16777217])", "[-1 1]" },
+    { "lookup_by([1.5 16777217], [3 4], numbers([16777216 16777217], dtype=i32), default=9)", "[9 4]" },
+    { "numbers([16777216 16777217], dtype=i32) == [16777217 7.5]", "[0 0]" },
+    { "numbers([16777216 16777217], dtype=i32) < [16777216.5 16777216.5]", "[1 0]" },
     /* u64 with signed integers, which no dtype holds together */
     { "isin(numbers([-1 5], dtype=i16), ~(numbers([0 1], dtype=u64) * ~numbers([5], dtype=u64)))", "[0 1]" },
     { "searchsorted(~zeros([1], dtype=u64), numbers([-1 1], dtype=i64))", "[0 0]" },

@@ -40,11 +40,25 @@ const imgpar_array *ip_array_beside(const ip_val *vals, int n)
     return NULL;
 }
 
-bool ip_list_beside(ip_eval *ev, size_t offset, const ip_matrix *list, const imgpar_array *beside, imgpar_array **out)
+static imgpar_dtype dtype_beside(const ip_matrix *list, const imgpar_array *beside)
 {
     const int n = list ? list->rows * list->cols : 0;
-    const imgpar_dtype dtype =
-        list ? ip_list_dtype(list->numbers, n, beside ? beside->type.dtype : IMGPAR_I32) : IMGPAR_I32;
+    return list ? ip_list_dtype(list->numbers, n, beside ? beside->type.dtype : IMGPAR_I32) : IMGPAR_I32;
+}
+
+imgpar_dtype ip_list_compared_dtype(const ip_matrix *list, const imgpar_array *beside)
+{
+    const imgpar_dtype dtype = dtype_beside(list, beside);
+    if (!list || dtype != IMGPAR_F32 || (beside && ip_dtype_is_float(beside->type.dtype))) return dtype;
+    for (int k = 0; k < list->rows * list->cols; k++)
+        if ((double)(float)list->numbers[k] != list->numbers[k]) return IMGPAR_F64;
+    return dtype;
+}
+
+static bool list_as(ip_eval *ev, size_t offset, const ip_matrix *list, const imgpar_array *beside, imgpar_dtype dtype,
+                    imgpar_array **out)
+{
+    const int n = list ? list->rows * list->cols : 0;
     if (!list || !beside || list->rows > 1 || !ip_list_is_of_colours(n, &beside->type))
         return ip_list_as_array(ev, offset, list, dtype, out);
     ip_matrix *with_alpha = ip_matrix_new(1, n + 1); /* alpha stays, whatever stands there */
@@ -54,6 +68,11 @@ bool ip_list_beside(ip_eval *ev, size_t offset, const ip_matrix *list, const img
     const bool ok = ip_list_as_array(ev, offset, with_alpha, dtype, out);
     ip_free(with_alpha);
     return ok;
+}
+
+bool ip_list_beside(ip_eval *ev, size_t offset, const ip_matrix *list, const imgpar_array *beside, imgpar_array **out)
+{
+    return list_as(ev, offset, list, beside, dtype_beside(list, beside), out);
 }
 
 bool ip_call_list(ip_eval *ev, size_t offset, ip_val *v)
@@ -133,6 +152,8 @@ static bool with_levels(ip_eval *ev, size_t offset, const ip_val *operands, ip_v
     return true;
 }
 
+static bool is_comparison(ip_operator op) { return op >= IP_O_EQUAL && op <= IP_O_GREATER_EQUAL; }
+
 bool ip_call_operator(ip_eval *ev, ip_operator op, size_t offset, const ip_val *operands, ip_val *out)
 {
     const ip_operator_facts *facts = &ip_operators[op];
@@ -161,7 +182,8 @@ bool ip_call_operator(ip_eval *ev, ip_operator op, size_t offset, const ip_val *
     for (int i = 0; ok && i < facts->n_operands; i++) {
         const ip_val *v = &operands[i];
         if (v->kind == IP_V_MATRIX) {
-            ok = ip_list_beside(ev, offset, v->u.matrix, beside, &lists[i]);
+            ok = list_as(ev, offset, v->u.matrix, beside,
+                         (is_comparison(op) ? ip_list_compared_dtype : dtype_beside)(v->u.matrix, beside), &lists[i]);
             args[i] = ip_arg_array(lists[i]);
         } else {
             args[i] =

@@ -28,6 +28,15 @@ static bool is_input(const ip_op *op, const ip_symbol *name, int i)
     return name ? !parameter_of(op, name, i) : i < op->info.n_inputs;
 }
 
+/* Whether an input's elements are compared with another's, as == compares. */
+static bool is_compared(const ip_op *op, const char *input)
+{
+    static const char *const rows[] = { "isin", "searchsorted", "indexin", "lookup_by" };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        if (strcmp(op->info.name, rows[k]) == 0) return k < 3 || strcmp(input, "values") != 0;
+    return false;
+}
+
 /* What an argument needs for as long as the call takes. */
 typedef struct made {
     char *path;
@@ -50,11 +59,11 @@ static bool list_to_arg(ip_eval *ev, const ip_op *op, const ip_symbol *name, int
 {
     const char *input = name ? name->name : op->info.input_names[i];
     arg->kind = IP_ARG_ARRAY;
-    const bool ok =
-        op->flags & IP_OP_ELEMENTWISE && !says_where(input)
-            ? ip_list_beside(ev, offset, v->u.matrix, beside, &m->array)
-            : ip_list_as_array(ev, offset, v->u.matrix,
-                               v->u.matrix && counts_places(input, v->u.matrix) ? IMGPAR_I32 : IMGPAR_F32, &m->array);
+    imgpar_dtype dtype = v->u.matrix && counts_places(input, v->u.matrix) ? IMGPAR_I32 : IMGPAR_F32;
+    if (is_compared(op, input)) dtype = ip_list_compared_dtype(v->u.matrix, beside);
+    const bool ok = op->flags & IP_OP_ELEMENTWISE && !says_where(input)
+                        ? ip_list_beside(ev, offset, v->u.matrix, beside, &m->array)
+                        : ip_list_as_array(ev, offset, v->u.matrix, dtype, &m->array);
     arg->array = m->array;
     return ok;
 }

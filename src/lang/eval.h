@@ -207,6 +207,9 @@ const imgpar_array *ip_array_beside(const ip_val *vals, int n);
 /* A list beside an array is an array of numbers that bend as literals do: photo * [1.1 1 0.9]. Beside none they are
  * what literals are by themselves. */
 bool ip_list_beside(ip_eval *ev, size_t offset, const ip_matrix *list, const imgpar_array *beside, imgpar_array **out);
+/* The dtype of a list whose numbers are compared with an array's elements: one that has all of them, but beside floats
+ * theirs. */
+imgpar_dtype ip_list_compared_dtype(const ip_matrix *list, const imgpar_array *beside);
 bool ip_form_extent(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_shape(ip_eval *ev, const ip_node *call, ip_val *out);
 bool ip_form_iterate(ip_eval *ev, const ip_node *call, ip_val *out);
