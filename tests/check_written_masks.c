@@ -370,6 +370,11 @@ static const struct {
     { "flood(numbers([1 nan 1]) * ones([1 1]), 1, 0)", "[0 0 0]" }, /* what is no number is near nothing */
     { "flood(numbers([1 1 2 1]) * ones([1 1]), 3, 0)", "[0 0 0 255]" },
     { "flood_fill(numbers([1 0; 0 1]), 0, 0, 9)", "[9 0; 0 1]" },
+    { "flood_fill(numbers([5 6; 5 7], dtype=i32), 0, 0, 16777217)", "[16777217 6; 16777217 7]" },
+    { "flood_fill(numbers([5 6; 5 7], dtype=u32), 0, 0, 4294967295)", "[4294967295 6; 4294967295 7]" },
+    { "flood_fill(numbers([5 6; 5 7], dtype=i64), 0, 0, 9007199254740991)", "[9007199254740991 6; 9007199254740991 7]" },
+    { "flood_fill(numbers([5 6; 5 7], dtype=u64), 0, 0, 18446744073709549568)",
+      "[18446744073709549568 6; 18446744073709549568 7]" },
     { "flood_fill(numbers([1 0; 0 1]), 0, 0, 9, connectivity=8)", "[9 0; 0 9]" },
     { "skeleton(ones([1 1]))", "1" },
     { "skeleton(fill(1, 1, [9 255], channels=2))", "9" },

@@ -643,6 +643,11 @@ static const struct {
     { "hu_moments(zeros([2 2]))", "[0 0 0 0 0 0 0]" },
     { "find_trim(make(5, 4, x == 2 && y == 1))", "[2 1 1 1]" },
     { "find_trim(make(1, 1, x))", "[0 0 0 0]" },
+    { "find_trim(numbers([16777217 16777216], dtype=i32) + zeros([2 1], dtype=i32), 0, 16777217)", "[1 0 1 2]" },
+    { "find_trim(numbers([16777217 16777216], dtype=u32) + zeros([2 1], dtype=u32), 0, 16777217)", "[1 0 1 2]" },
+    { "find_trim(numbers([16777217 16777220], dtype=u32) + zeros([2 1], dtype=u32), 2, 16777217)", "[1 0 1 2]" },
+    { "find_trim(numbers([0 1], dtype=i64) + zeros([2 1], dtype=i64) + 9007199254740992, 0, 9007199254740992)",
+      "[1 0 1 2]" },
     { "find_trim(fill(3, 2, [9 0 0], channels=3), 5, [0 0 0])", "[0 0 3 2]" },
     { "find_trim(fill(3, 2, [9 0 0], channels=3), 5, [9 0 3])", "[0 0 0 0]" },
 };
