@@ -54,22 +54,38 @@ ip_stage *ip_stages_blend(ip_lower *l)
     return ip_lower_map(l, ip_alpha_of(l->node) == IP_ALPHA_BLENDS ? ip_lower_blended(l, mean, shares) : mean);
 }
 
-/* full - x, saturated. Integers of 64 bits are limited before, so that nothing wraps. */
+/* full - x of integers of 64 bits, saturated: x is limited before, so that nothing wraps. Of a full with a half the
+ * result is the even one of the two. */
+static ip_expr *inverted_wide(ip_lower *l, ip_expr *x, double full)
+{
+    const bool is_signed = ip_dtype(x->dtype)->is_signed, has_half = full - floor(full) == 0.5;
+    const double whole = has_half ? floor(full) : rint(full);
+    ip_expr *largest = ip_x_int(l->ir, x->dtype, is_signed ? INT64_MAX : -1);
+    if (whole >= (is_signed ? 0x1p64 : 0x1p65)) return largest;
+    const uint64_t bits = (uint64_t)(whole >= 0x1p64 ? whole - 0x1p64 : whole);
+    ip_expr *white = ip_x_int(l->ir, x->dtype, (int64_t)bits), *one = ip_x_int(l->ir, x->dtype, 1);
+    if (is_signed)
+        x = max(l, x, sub(l, white, largest));
+    else
+        x = whole < 0x1p64 ? min(l, x, white) : max(l, x, add(l, white, one));
+    ip_expr *y = sub(l, white, x);
+    if (!has_half) return y;
+    ip_expr *even = add(l, y, ip_x_binary(l->ir, IP_X_AND, y, one));
+    return ip_x_select(l->ir, ip_x_binary(l->ir, IP_X_EQ, y, largest), y, even);
+}
+
+/* full - x, saturated. */
 static ip_expr *inverted(ip_lower *l, ip_expr *x)
 {
     const double full = ip_type_full(&l->node->inputs[0]->type);
     const ip_dtype_facts *facts = ip_dtype(x->dtype);
     if (x->dtype == IMGPAR_BOOL) return ip_x_unary(l->ir, IP_X_NOT, x);
+    if (ip_is_wide_integer(x->dtype)) return inverted_wide(l, x, full);
     if (full != floor(full) && !facts->is_float) {
         imgpar_dtype f = ip_float_for_inputs(l->node);
         return ip_lower_convert(l, x->dtype, sub(l, ip_lower_white(l, f, full), ip_x_cast(l->ir, f, x)));
     }
     if (facts->is_float || full == facts->maximum) return sub(l, ip_lower_white(l, x->dtype, full), x);
-    if (ip_is_wide_integer(x->dtype)) {
-        ip_expr *white = number(l, x->dtype, fmin(full, 0x1p62));
-        if (!facts->is_signed) return sub(l, white, min(l, x, white));
-        return sub(l, white, max(l, x, sub(l, white, ip_x_int(l->ir, x->dtype, INT64_MAX))));
-    }
     imgpar_dtype w = integer_for(fmin(full - x->hi, x->lo), fmax(full - x->lo, fmax(full, x->hi)));
     return ip_lower_convert(l, x->dtype, sub(l, ip_lower_white(l, w, full), ip_x_cast(l->ir, w, x)));
 }
@@ -174,6 +190,13 @@ static ip_expr *overlay_integers(ip_lower *l, imgpar_dtype w, ip_expr *base, ip_
     return ip_x_binary(l->ir, IP_X_IDIV, add(l, sum, number(l, w, floor(full / 2))), f);
 }
 
+/* What of the mask shows nothing but top: of a plain number 1. */
+static double full_of_mask(const ip_lower *l)
+{
+    const imgpar_array *mask = l->node->inputs[2];
+    return ip_array_is_number(mask, NULL, NULL) ? 1 : ip_type_full(&mask->type);
+}
+
 static ip_expr *overlay_floats(ip_lower *l, ip_expr *mask, double full)
 {
     imgpar_dtype f = ip_float_for_inputs(l->node);
@@ -184,11 +207,18 @@ static ip_expr *overlay_floats(ip_lower *l, ip_expr *mask, double full)
     return ip_x_fma(l->ir, float_in(l, 1, f), m, base);
 }
 
-/* What of the mask shows nothing but top: of a plain number 1. */
-static double full_of_mask(const ip_lower *l)
+/* Integers of 64 bits have more digits than f64: where the mask shows one of them alone, it is that one. */
+static ip_expr *overlay_wide(ip_lower *l, ip_expr *base, ip_expr *top, ip_expr *mask, double full)
 {
-    const imgpar_array *mask = l->node->inputs[2];
-    return ip_array_is_number(mask, NULL, NULL) ? 1 : ip_type_full(&mask->type);
+    const imgpar_dtype dtype = l->node->type.dtype;
+    base = ip_array_is_number(l->node->inputs[0], NULL, NULL) ? float_in(l, 0, IMGPAR_F64) : base;
+    top = ip_array_is_number(l->node->inputs[1], NULL, NULL) ? float_in(l, 1, IMGPAR_F64) : top;
+    ip_expr *none = ip_x_float(l->ir, IMGPAR_F64, 0), *all = ip_x_float(l->ir, IMGPAR_F64, full);
+    ip_expr *mean = ip_lower_convert(l, dtype, overlay_floats(l, mask, full));
+    ip_expr *is_base = ip_lower_compare(l, IP_X_EQ, IMGPAR_F64, mask, none),
+            *is_top = ip_lower_compare(l, IP_X_EQ, IMGPAR_F64, mask, all);
+    mean = ip_x_select(l->ir, is_top, ip_lower_convert(l, dtype, top), mean);
+    return ip_x_select(l->ir, is_base, ip_lower_convert(l, dtype, base), mean);
 }
 
 /* Of a bool mask, of integers, and of others. */
@@ -197,6 +227,7 @@ static ip_expr *overlaid(ip_lower *l, ip_expr *base, ip_expr *top, ip_expr *mask
     if (mask->dtype == IMGPAR_BOOL)
         return ip_x_select(l->ir, mask, ip_lower_convert(l, l->dtype, top), ip_lower_convert(l, l->dtype, base));
     const double full = full_of_mask(l);
+    if (ip_is_wide_integer(l->node->type.dtype)) return overlay_wide(l, base, top, mask, full);
     bool integers = !ip_dtype_is_float(base->dtype) && !ip_dtype_is_float(top->dtype) &&
                     !ip_dtype_is_float(mask->dtype) && fmod(full, 2) == 1 && full <= 65535;
     if (!integers || ip_is_wide_integer(base->dtype) || ip_is_wide_integer(top->dtype) ||
