@@ -100,6 +100,10 @@ static const struct {
     { "ones([1], dtype=u64) >= numbers([-1 1 2], dtype=i8)", "[1 1 0]" },
     { "ones([1], dtype=u64) < numbers([-1 1 2], dtype=i8)", "[0 0 1]" },
     { "(~zeros([1], dtype=u64) >> 1) < 9223372036854775808", "true" },
+    { "concatenate(~zeros([1], dtype=u64), numbers([-2], dtype=i64))", "[-1 -2]" },
+    { "concatenate(numbers([-2], dtype=i16), ~zeros([1], dtype=u64) - (cast(1, u64) << 63))",
+      "[-2 9223372036854775807]" },
+    { "select(numbers([1 0]), ~zeros([2], dtype=u64), numbers([-1 -2], dtype=i64))", "[-1 -2]" },
     /* of 64 bits more than f64 holds */
     { "overlay(numbers([1 2 3], dtype=i64) + 9007199254740992, numbers([5 6 7], dtype=i64) - 9007199254740992, "
       "numbers([0 255 255], dtype=u8))",

@@ -404,6 +404,12 @@ ip_stage *ip_stages_skew(ip_lower *l)
     return ip_view_stage(l, ip_x_select(l->ir, inside, value, ip_x_number(l->ir, value->dtype, 0)));
 }
 
+/* Where u64 meets a signed integer what i64 does not hold wraps, as in select. */
+static ip_expr *joined(ip_lower *l, imgpar_dtype dtype, ip_expr *x)
+{
+    return dtype == IMGPAR_I64 && x->dtype == IMGPAR_U64 ? ip_x_cast(l->ir, dtype, x) : ip_lower_convert(l, dtype, x);
+}
+
 ip_stage *ip_stages_concatenate(ip_lower *l)
 {
     ip_expr *at_a[IP_MAX_AXES], *at_b[IP_MAX_AXES];
@@ -417,13 +423,13 @@ ip_stage *ip_stages_concatenate(ip_lower *l)
     int64_t n = in_type(l)->shape[axis];
     if (n == 0 || b->shape[axis] == 0) {
         int k = n == 0;
-        return ip_view_stage(l, ip_lower_convert(l, dtype, ip_view_read(l, k, at_a)));
+        return ip_view_stage(l, joined(l, dtype, ip_view_read(l, k, at_a)));
     }
     ip_expr *extent = extent_of(l, axis), *here = at_a[axis];
     at_a[axis] = binary(l, IP_X_MIN, here, binary(l, IP_X_SUB, extent, ip_lower_i32(l, 1)));
     at_b[axis] = binary(l, IP_X_MAX, binary(l, IP_X_SUB, here, extent), ip_lower_i32(l, 0));
-    ip_expr *of_a = ip_lower_convert(l, dtype, ip_view_read(l, 0, at_a));
-    ip_expr *of_b = ip_lower_convert(l, dtype, ip_view_read(l, 1, at_b));
+    ip_expr *of_a = joined(l, dtype, ip_view_read(l, 0, at_a));
+    ip_expr *of_b = joined(l, dtype, ip_view_read(l, 1, at_b));
     return ip_view_stage(l, ip_x_select(l->ir, binary(l, IP_X_LT, here, extent), of_a, of_b));
 }
 
