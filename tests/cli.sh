@@ -102,6 +102,26 @@ expect_run "a folder as -o" 2 "" "imgpar-run: -o . is a folder; of files -o './{
 expect_run "a file without -o" 2 "" \
     "imgpar-run: b.png: nothing reads it: \$1 in the text would, or -o OUT with it $hint" -e 1 b.png
 
+expect_run "--trace without a name" 2 "" "imgpar-run: --trace= names no file $hint" --trace= -e 1
+
+# What does not go with --explain and --tune: those of options.c are those of the manual page.
+in_table() { # CODE: of the pairs with it the others, as they are typed
+    sed -n -e "s/^ *{ $1, \([^,]*\),.*/\1/p" -e "s/^ *{ \([^,]*\), $1,.*/\1/p" "$top_srcdir/src/cli/options.c" |
+        grep -v '"' | sed -e "s/^'\(.\)'\$/-\1/" -e 's/^OPT_/--/' | tr A-Z_ a-z- | sort
+}
+in_manual() { # NAME: the options that its paragraph lists, one a line
+    awk -v name="$1" '
+        { gsub(/\\-/, "-") }
+        is_head { is_own = index($2, "--" name) == 1; is_head = 0; next }
+        /^\.TP/ { is_head = 1 }
+        is_own && /^\.BR? -/ { print $2 }' "$top_srcdir/src/cli/imgpar-run.1" | sort
+}
+for name in explain tune; do
+    code=OPT_$(echo $name | tr a-z A-Z)
+    [ -n "$(in_table "$code")" ] || fail "no option is found that excludes --$name"
+    expect "what the manual says does not go with --$name" "$(in_manual $name)" "$(in_table "$code")"
+done
+
 # What cannot both be meant.
 together() { # FIRST SECOND WHY
     expect_run "--$1 with --$2" 2 "" "imgpar-run: --$1 and --$2 do not go together: $3 $hint" "--$2${4:-}" "--$1" -e 1

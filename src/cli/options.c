@@ -145,6 +145,7 @@ static int apply(options *o, const row *r, const char *argument)
         complain("--%s=%s: one of %s is expected", r->name, argument, r->choices);
         return EXIT_USAGE;
     }
+    if (r->code == OPT_TRACE && !*argument) return usage("--%s= names no file", r->name);
     if (r->word) {
         const char **word = (const char **)((char *)o + r->word);
         if (*word && strcmp(*word, argument) != 0)
