@@ -245,6 +245,155 @@ START_TEST(an_order_that_is_repeated_tells_places) /* _i: a text */
 }
 END_TEST
 
+/* ---- places of the order -------------------------------------------------------------------------------- */
+
+/* In every dtype and for places beyond both ends. */
+START_TEST(an_element_of_the_order_is_found_in_every_dtype)
+{
+    static const int64_t places[] = { 0, -5, 1, 1500, 1501, 4550, 4549, 9999, 3000 };
+    enum { N = 37 * 41 * 3, N_PLACES = sizeof places / sizeof *places };
+    nd a = odd_values((imgpar_dtype)_i, "4551", 11), want = nd_of_shape((imgpar_dtype)_i, 1, (int64_t[]){ N_PLACES });
+    nd order = sorted(&a, 0, false, false);
+    for (int k = 0; k < N_PLACES; k++)
+        want.p.v[k] = order.p.v[places[k] < 0 ? 0 : places[k] < N ? places[k] : N - 1];
+    imgpar_array *in[] = { nd_array(ctx, &a),
+                           imgpar_array_from_data(ctx, IMGPAR_I64, 1, (int64_t[]){ N_PLACES }, places) };
+    nd_check_dtype(ctx, imgpar_apply(ctx, "nth(reshape($1, [37 41 3]), $2)", in, 2), &want, true, (imgpar_dtype)_i,
+                   "nth");
+    for (int k = 0; k < 2; k++)
+        imgpar_array_release(in[k]);
+    nd_free(&a);
+    nd_free(&want);
+    nd_free(&order);
+}
+END_TEST
+
+/* NaN is last, -0 before 0. */
+static int by_order(const void *a, const void *b)
+{
+    const float u = *(const float *)a, v = *(const float *)b;
+    return comes_before(u, v, false, true) ? -1 : comes_before(v, u, false, true) ? 1 : 0;
+}
+
+static float of_bits(uint32_t bits)
+{
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+enum { EQUAL, TWO, DENORMALS, INFINITIES, NANS, ASCENDING, DESCENDING, ONE_BIN, ZEROS, ANY_BITS, N_HARD };
+/* Element k of n; r is any number. */
+static float hard_value(int kind, int k, uint32_t r)
+{
+    switch (kind) {
+    case EQUAL: return -3.25f;
+    case TWO: return r >> 20 & 1 ? 2 : 1;
+    case DENORMALS: return of_bits((r & 0x80000000) | (r & 0x7fffff));
+    case INFINITIES: return r % 5 == 0 ? -INFINITY : r % 5 == 1 ? INFINITY : r % 5 == 2 ? NAN : (float)(r >> 8);
+    case NANS: return of_bits((r & 0x80000000) | 0x7f800001 | r >> 10);
+    case ASCENDING: return (float)k * 0.37f - 9000;
+    case DESCENDING: return 9000 - (float)k * 0.37f;
+    case ONE_BIN: return of_bits(0x3f800000 | r >> 16); /* equal in their upper 16 bits */
+    case ZEROS: return r >> 30 == 0 ? -0.0f : r >> 30 == 1 ? 0.0f : r >> 30 == 2 ? -of_bits(1) : of_bits(1);
+    default: return of_bits(r);
+    }
+}
+
+static void expect_float(float got, double want, double within, const char *what)
+{
+    const bool fits = isnan(want) ? isnan(got) : isinf(want) ? got == want : fabs(got - want) <= within;
+    ck_assert_msg(fits, "%s is %.9g, not %.9g", what, (double)got, want);
+}
+
+/* Between two elements; equal ones are not subtracted. In f32: as sort-based percentiles are. */
+static double between(const float *v, double h, double *within)
+{
+    const float lo = v[(int)floor(h)], hi = v[(int)ceil(h)];
+    *within = 0x1p-22 * fmax(fabs((double)lo), fabs((double)hi)) + 0x1p-149;
+    if (h == floor(h) || lo == hi) return lo;
+    return (float)((double)lo + (h - floor(h)) * (double)(hi - lo));
+}
+
+START_TEST(percentiles_without_a_sort_are_those_of_a_sort) /* _i: what the elements are */
+{
+    enum { N = 140003 };                                  /* more than are sorted */
+    static const double shares[] = { 0, 100, 50, 31.75 }; /* f32 holds them */
+    static const char *const devices[] = { "auto", "ref" };
+    char text[200];
+    float *v = malloc(N * sizeof *v);
+    int64_t shape[] = { N }, places[] = { 0, 1, N / 2, N - 2, N - 1, 12345, 70000, 70001, -1, N };
+    enum { N_PLACES = sizeof places / sizeof *places };
+    int n_numbers = 0;
+    uint32_t r = 12345;
+    ck_assert_ptr_nonnull(v);
+    for (int k = 0; k < N; k++) {
+        r = r * 1664525 + 1013904223;
+        v[k] = hard_value(_i, k, r ^ r >> 15);
+        n_numbers += !isnan(v[k]);
+    }
+    imgpar_array *in[] = { imgpar_array_from_data(ctx, IMGPAR_F32, 1, shape, v),
+                           imgpar_array_from_data(ctx, IMGPAR_I64, 1, (int64_t[]){ N_PLACES }, places) };
+    qsort(v, N, sizeof *v, by_order);
+    for (int d = 0; d < 2; d++) {
+        imgpar_array *a = imgpar_apply(ctx, "nth($1, $2)", in, 2);
+        float *got = nd_read(ctx, a, devices[d], "nth");
+        for (int k = 0; k < N_PLACES; k++) {
+            const float want = v[places[k] < 0 ? 0 : places[k] < N ? places[k] : N - 1];
+            expect_float(got[k], (double)want, 0, "nth");
+            ck_assert(isnan(want) || !signbit(want) == !signbit(got[k]));
+        }
+        free(got);
+        imgpar_array_release(a);
+        a = imgpar_apply(ctx, "percentiles($1, [0 100; 50 31.75])", in, 1);
+        float *all = nd_read(ctx, a, devices[d], "percentiles");
+        imgpar_array_release(a);
+        for (int k = 0; k < 4; k++) {
+            double within, want = between(v, shares[k] * (N - 1) / 100, &within);
+            expect_float(all[k], want, within, "percentiles");
+            snprintf(text, sizeof text, "percentile($1, %g)", shares[k]);
+            a = imgpar_apply(ctx, text, in, 1);
+            nd_expect_kernels(a, 3, "nth", text);
+            got = nd_read(ctx, a, devices[d], text);
+            expect_float(*got, want, within, text);
+            free(got);
+            imgpar_array_release(a);
+            want = n_numbers ? between(v, shares[k] * (n_numbers - 1) / 100, &within) : NAN;
+            snprintf(text, sizeof text, "nanpercentile($1, %g)", shares[k]);
+            a = imgpar_apply(ctx, text, in, 1);
+            got = nd_read(ctx, a, devices[d], text);
+            expect_float(*got, want, within, text);
+            free(got);
+            imgpar_array_release(a);
+        }
+        free(all);
+    }
+    for (int k = 0; k < 2; k++)
+        imgpar_array_release(in[k]);
+    free(v);
+}
+END_TEST
+
+/* Half of the gradient goes to each of the two in the middle. */
+START_TEST(a_gradient_goes_to_the_elements_in_the_middle)
+{
+    enum { N = 140000 };
+    float *v = malloc(N * sizeof *v);
+    ck_assert_ptr_nonnull(v);
+    for (int64_t k = 0; k < N; k++)
+        v[k] = (float)(k * 99991 % N);
+    imgpar_array *in = imgpar_array_from_data(ctx, IMGPAR_F32, 2, (int64_t[]){ 400, 350 }, v);
+    imgpar_array *a = imgpar_apply(ctx, "grad(percentile($1, 50), $1)", &in, 1);
+    float *got = nd_read(ctx, a, "auto", "gradient");
+    for (int k = 0; k < N; k++)
+        ck_assert_msg(got[k] == (v[k] == N / 2 - 1 || v[k] == N / 2 ? 0.5f : 0), "%d: %g", k, (double)got[k]);
+    free(got);
+    free(v);
+    imgpar_array_release(a);
+    imgpar_array_release(in);
+}
+END_TEST
+
 /* ---- several keys ------------------------------------------------------------------------------------ */
 
 /* Whether the element at u comes before the one at v by its keys, the last of them first; the places decide equals. */
@@ -438,6 +587,9 @@ int main(void)
     tcase_add_loop_test(c, an_order_that_is_repeated_tells_places, 0, 4);
     tcase_add_loop_test(c, several_keys_decide_one_after_the_other, 0, 2);
     tcase_add_test(c, keys_are_given_one_by_one_or_as_a_tuple);
+    tcase_add_loop_test(c, an_element_of_the_order_is_found_in_every_dtype, 0, IP_N_REAL_DTYPES);
+    tcase_add_loop_test(c, percentiles_without_a_sort_are_those_of_a_sort, 0, N_HARD);
+    tcase_add_test(c, a_gradient_goes_to_the_elements_in_the_middle);
     tcase_add_test(c, an_axis_that_is_not_there_is_named);
     tcase_add_test(c, under_a_memory_limit_strips_give_the_same_bytes);
     tcase_add_test(c, every_allocation_may_fail_on_the_device);

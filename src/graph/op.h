@@ -52,6 +52,8 @@ enum {
 /* The rows that make a hash table of keys and look elements up in it (ops/key_table.h). */
 #define IP_KEY_TABLE "key_table"
 #define IP_KEY_PLACES "key_places"
+/* The row that tells the elements at some places of the order (ops/nth.h). */
+#define IP_NTH "nth"
 
 struct ip_op {
     imgpar_op_info info;

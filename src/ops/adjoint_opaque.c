@@ -7,6 +7,7 @@
 #include "ops/fft.h"
 #include "ops/keys.h"
 #include "ops/matmul.h"
+#include "ops/nth.h"
 #include "ops/rank.h"
 #include "ops/scatter.h"
 #include "ops/sort.h"
@@ -151,6 +152,28 @@ static void of_sort(ip_adjoints *a, const ip_stage *s, ip_stage *own)
     ip_expr *place = binary(a, IP_X_ADD, binary(a, IP_X_MUL, row, n), ip_adjoint_here(a, order));
     ip_stage *places = ip_adjoint_stage(a, s->dims, place, "where they stood");
     if (places) ip_adjoint_add(a, o.inputs[0], ip_scatter_sum(a->l, o.inputs[0]->dims, places, own));
+}
+
+/* All elements are one line, whose order tells where those at the places stood. */
+static void of_nth(ip_adjoints *a, const ip_stage *s, ip_stage *own)
+{
+    ip_stage *values = s->opaque->inputs[IP_NTH_A], *places = s->opaque->inputs[IP_NTH_PLACES];
+    if (!wants(a, s->opaque, IP_NTH_A)) {
+        a->cut = s;
+        return;
+    }
+    if (ip_dims_count(values->dims) > INT32_MAX) {
+        ip_adjoint_fail(a, s, "more than 2147483647 elements");
+        return;
+    }
+    const int64_t n = (int64_t)ip_dims_count(values->dims);
+    ip_stage *order = ip_sort_order(a->l, values, n);
+    if (!order) return;
+    ip_expr *to[4], *place = ip_x_cast(a->l->ir, IMGPAR_I32, ip_adjoint_here(a, places));
+    place = binary(a, IP_X_MAX, binary(a, IP_X_MIN, place, ip_adjoint_i32(a, n - 1)), ip_adjoint_i32(a, 0));
+    ip_adjoint_place(a, place, values->dims, to);
+    ip_stage *stood = ip_adjoint_stage(a, s->dims, ip_adjoint_load(a, order, to), "where they stood");
+    if (stood) ip_adjoint_add(a, values, ip_scatter_sum(a->l, values->dims, stood, own));
 }
 
 /* ---- ranks within windows ----------------------------------------------------------------------------- */
@@ -328,8 +351,13 @@ void ip_adjoint_opaque(ip_adjoints *a, const ip_stage *s, ip_stage *own)
     static const struct {
         const char *name;
         void (*adjoint)(ip_adjoints *a, const ip_stage *s, ip_stage *own);
-    } rows[] = { { "fft", of_fft },   { "matmul", of_matmul },   { "rank", of_rank },
-                 { "sort", of_sort }, { "scatter", of_scatter }, { "linalg", ip_adjoint_of_linalg } };
+    } rows[] = { { "fft", of_fft },
+                 { "matmul", of_matmul },
+                 { "rank", of_rank },
+                 { "sort", of_sort },
+                 { "nth", of_nth },
+                 { "scatter", of_scatter },
+                 { "linalg", ip_adjoint_of_linalg } };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         if (strcmp(s->opaque->kind->name, rows[k].name) == 0) {
             rows[k].adjoint(a, s, own);

@@ -7,6 +7,7 @@
 #include "ops/distinct.h"
 #include "ops/infer.h"
 #include "ops/key_table.h"
+#include "ops/nth.h"
 #include "ops/slices.h"
 
 #include <assert.h>
@@ -418,6 +419,13 @@ static imgpar_array *at_count(ip_making *m, imgpar_array *counts, double place)
                    (ip_arg[]){ ip_arg_array(ip_make_of(m, "sum", below)), word("dtype", ip_dtype(real)->name) });
 }
 
+/* The elements at one place of the order of all and at the next one. */
+static imgpar_array *two_in_order(ip_making *m, double place)
+{
+    const ip_arg range[] = { option("from", place), option("to", place + 2), option("step", 1), word("dtype", "i64") };
+    return ip_make_pair(m, IP_NTH, m->call->inputs[0], ip_make(m, "arange", 4, range));
+}
+
 /* Equal elements are not subtracted: they may be infinite. */
 imgpar_array *ip_expand_percentile(const imgpar_array *call)
 {
@@ -427,13 +435,17 @@ imgpar_array *ip_expand_percentile(const imgpar_array *call)
     double extents[IP_MAX_AXES] = { 1 };
     unsigned axes;
     ip_axes_of(call, "axis", a->rank, &axes, &ignored);
-    const bool counts = top_level(a->dtype) > 0 && n_folded(a, axes) == (double)ip_type_count(a);
-    imgpar_array *from = counts ? counted(&m, top_level(a->dtype)) : in_order(&m, axes);
-    imgpar_array *(*at)(ip_making *, imgpar_array *, double) = counts ? at_count : at_place;
+    const bool is_all = n_folded(a, axes) == (double)ip_type_count(a), counts = is_all && top_level(a->dtype) > 0,
+               searches = is_all && !counts && ip_type_count(a) >= IP_NTH_LEAST;
     const double h = ip_param_number(call, "p") * (n_folded(a, axes) - 1) / 100, between = h - floor(h);
-    imgpar_array *value = at(&m, from, floor(h));
+    imgpar_array *from = counts     ? counted(&m, top_level(a->dtype))
+                         : searches ? two_in_order(&m, floor(h))
+                                    : in_order(&m, axes);
+    imgpar_array *(*at)(ip_making *, imgpar_array *, double) = counts ? at_count : at_place;
+    const double place = searches ? 0 : floor(h); /* in what it is taken from */
+    imgpar_array *value = at(&m, from, place);
     if (between > 0) {
-        imgpar_array *lo = value, *hi = at(&m, from, floor(h) + 1);
+        imgpar_array *lo = value, *hi = at(&m, from, place + 1);
         imgpar_array *step = ip_make_pair(&m, "times", ip_make_pair(&m, "minus", hi, lo), ip_make_number(&m, between));
         value = ip_make(&m, "select", 3,
                         (ip_arg[]){ ip_arg_array(ip_make_pair(&m, "eq", hi, lo)), ip_arg_array(lo),

@@ -17,6 +17,10 @@ enum {
 
 /* The axis that the node sorts along, counted from the front. */
 int ip_sort_axis(const imgpar_array *node);
+struct ip_lower;
+/* Where the n elements of a stage, in row-major order, stand in ascending order: a stage of its dims, i32. NULL (and
+ * ir->failed) without memory. */
+ip_stage *ip_sort_order(struct ip_lower *l, ip_stage *stage, int64_t n);
 imgpar_status ip_sort_compute(const ip_opaque *opaque, const void *const *in, void *out, ip_opaque_ask ask, void *user);
 
 #endif

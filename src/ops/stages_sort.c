@@ -175,6 +175,18 @@ static const ip_opaque_kind kind = { .name = "sort",
 
 /* ---- lowering ------------------------------------------------------------------------------------ */
 
+ip_stage *ip_sort_order(ip_lower *l, ip_stage *stage, int64_t n)
+{
+    const ip_opaque o = { .kind = &kind,
+                          .variant = "indices",
+                          .defines = ip_key_defines(stage->dtype, true),
+                          .dtype = stage->dtype,
+                          .n_inputs = 1,
+                          .inputs = { stage },
+                          .sizes = { 1, n, 1, 0, 0 } };
+    return ip_stage_opaque(l->ir, &o, IMGPAR_I32, stage->dims, l->node);
+}
+
 ip_stage *ip_stages_sort(ip_lower *l)
 {
     const ip_type *type = &l->node->inputs[0]->type;

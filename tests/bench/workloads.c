@@ -254,6 +254,7 @@ const bench_row bench_rows[] = {
     { "inpaint", BENCH_OWN, BENCH_RGB, .n_in = 1, .ours = { INPAINT } },
     { "hough-lines", BENCH_OWN, BENCH_GRAY_1080P, .ours = { "hough_lines(canny($1, 100, 200))" }, .n_in = 1 },
     { "percentile", BENCH_OWN, BENCH_RGB, .ours = { "percentile($1, 50)" }, .n_in = 1 },
+    { "percentile-f32", BENCH_OWN, BENCH_LINE_10M, .ours = { "percentile($1, 50)" }, .n_in = 1 },
     { "equalize", BENCH_EQUALIZE, BENCH_GRAY, .ours = { "equalize($1)" }, .n_in = 1, .opencv = LEVEL,
       .bars = { .opencv = 1 } },
     { "pyr-down", BENCH_PYR_DOWN, BENCH_RGB, .ours = { "pyr_down($1)" }, .n_in = 1, .opencv = LEVEL,
