@@ -393,15 +393,17 @@ static inline void LA_NAME(reflect)(LA_AS la_v *A, LA_AS la_v *tau, LA_AS la_v *
         }
         const la_m is_0 = most == LA_C(0);
         const la_v scale = LA_PICK(is_0, LA_C(1), most);
+        const la_v by = LA_PICK(most > LA_C(1), LA_C(0.5), LA_C(1)); /* so that no difference overflows */
         for (int i = j; i < m; i++) {
             const la_v x = A[i * w + j] / scale;
             sum = LA_FMA(x, x, sum);
         }
         const la_v alpha = A[j * w + j], norm = scale * LA_SQRT(sum), beta = LA_PICK(alpha < LA_C(0), norm, -norm),
-                   t = LA_PICK(is_0, LA_C(0), (beta - alpha) / beta), divisor = LA_PICK(is_0, LA_C(1), alpha - beta);
+                   less = beta * by - alpha * by, t = LA_PICK(is_0, LA_C(0), less / (beta * by)),
+                   divisor = LA_PICK(is_0, LA_C(1), -less);
         LA_SYNC;
         LA_EACH (i, j, m)
-            A[i * w + j] = i == j ? beta : A[i * w + j] / divisor;
+            A[i * w + j] = i == j ? beta : A[i * w + j] * by / divisor;
         LA_EACH (q, j, j + 1)
             tau[q] = t;
         LA_SYNC;
@@ -561,6 +563,11 @@ static inline void LA_NAME(eigh)(LA_GLOBAL const LA_T *a, LA_GLOBAL LA_T *out, L
             bad |= !(x < LA_C(INFINITY));
             most = LA_PICK(x > most, x, most);
         }
+    /* so that differences neither overflow nor vanish */
+    const la_v scale = LA_PICK((most == LA_C(0)) | ((most < LA_C(LA_FAR)) & (most > LA_C(1 / LA_FAR))), LA_C(1), most);
+    LA_SYNC;
+    LA_EACH (i, 0, n * n)
+        A[i] /= scale;
     LA_SYNC;
     for (int i = 0; i < n; i++)
         LA_EACH (j, 0, n) {
@@ -568,7 +575,7 @@ static inline void LA_NAME(eigh)(LA_GLOBAL const LA_T *a, LA_GLOBAL LA_T *out, L
             V[i * n + j] = i == j ? LA_C(1) : LA_C(0);
         }
     LA_SYNC;
-    const la_v least = LA_PICK(bad, LA_C(INFINITY), most * LA_C(LA_EPS / 64));
+    const la_v least = LA_PICK(bad, LA_C(INFINITY), most / scale * LA_C(LA_EPS / 64));
     for (int sweep = 0; sweep < LA_SWEEPS; sweep++) {
         la_m turned = (la_m)(0);
         for (int p = 0; p < n - 1; p++)
@@ -599,7 +606,7 @@ static inline void LA_NAME(eigh)(LA_GLOBAL const LA_T *a, LA_GLOBAL LA_T *out, L
         if (!LA_ANY(turned)) break;
     }
     LA_EACH (i, 0, n)
-        values[i] = LA_PICK(bad, LA_C(NAN), A[i * n + i]);
+        values[i] = LA_PICK(bad, LA_C(NAN), A[i * n + i] * scale);
     LA_SYNC;
     LA_NAME(order)(values, n, V, n, V, 0, 0);
     LA_SYNC;

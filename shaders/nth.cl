@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The elements at some places of the order, without sorting (ops/nth.h, Note [Places of the order]): a digit of the
- * keys (keys.cl) after the other, from the highest.
+ * Selection by radix: elements of given rank, without a sort (ops/nth.h, Note [Selection]), a digit of the keys
+ * (keys.cl) after the other, from the highest.
  *
- *     nt_count   how often each digit occurs in a chunk, among the keys that begin as that of a place does
- *     nt_sum     in all chunks
- *     nt_choose  which digit the key of a place has, and which place it is among the keys that begin with that, too
+ *     nt_count   how often each digit occurs in a chunk, among the keys with the prefix of a place's key
+ *     nt_sum     the same in all chunks
+ *     nt_choose  the digit of a place's key, which makes its prefix longer, and its rank among the keys that have that
  *
  * Of what its kernels take: P_CHUNKS of P_CHUNK elements, the last one of P_REST; P_ITEMS, work-items, or groups, there
  * is work for; P_EACH, digits that a work-item sums; P_PLACES; P_LAST, the last place; P_ABOVE, bits from the top of
- * the digit down; P_SHIFT, bits below it. The state of a place is how its key begins, and which of these keys it is.
+ * the digit down; P_SHIFT, bits below it. The state of a place is its prefix, and its rank among the keys with that.
  */
 #if IP_CPU
-#define NT_DIGITS NT_CPU_DIGITS
+#define NT_BITS NT_CPU_BITS
 #else
-#define NT_DIGITS NT_GPU_DIGITS
+#define NT_BITS NT_GPU_BITS
+#endif
+#if S_BITS < NT_BITS
+#define NT_DIGITS (1 << S_BITS)
+#else
+#define NT_DIGITS (1 << NT_BITS)
 #endif
 #define NT_OF(at, j) (((long)(at)*P_PLACES + (j)) * NT_DIGITS)
 
@@ -23,7 +28,7 @@ static inline int nt_item(__global const int *P)
     return (get_global_id(2) + P[0]) * get_global_size(0) + get_global_id(0);
 }
 
-/* The first place whose key begins as that of place j; its counts serve both. */
+/* The first place that has the prefix of place j; its counts serve both. */
 static inline int nt_first(__global const ulong *state, int j, __global const int *P)
 {
     int first = 0;
@@ -36,8 +41,8 @@ static inline int nt_length(int chunk, __global const int *P) { return chunk == 
 
 #if IP_CPU
 
-/* Keys of a block stay in the first cache while the digits of each place are counted. Of so many together none, as a
- * rule, begins as the key of a place does. */
+/* Keys of a block stay in the first cache while the digits of each place are counted. Of NT_TOGETHER keys mostly none
+ * has a place's prefix. */
 #define NT_BLOCK 2048
 #define NT_TOGETHER 16
 #define NT_JOINED(T, N) T##N
@@ -64,18 +69,18 @@ IP_APART void nt_count_all(const S_T *restrict keys, __global uint *restrict cou
 }
 
 IP_APART void nt_count_some(const S_T *restrict keys, __global uint *restrict counts, int n, int shift, uint mask,
-                            int above, S_T begins)
+                            int above, S_T prefix)
 {
     for (int i = 0; i < n; i += NT_TOGETHER) {
         const int to = min(i + NT_TOGETHER, n);
         S_T differ = 0;
-        if (i + NT_TOGETHER <= n && !any((NT_VECTOR(vload, NT_TOGETHER)(0, keys + i) >> (S_T)above) == begins))
+        if (i + NT_TOGETHER <= n && !any((NT_VECTOR(vload, NT_TOGETHER)(0, keys + i) >> (S_T)above) == prefix))
             continue;
         for (int k = i; k < to; k++)
             differ |= keys[k] ^ keys[i];
-        if (differ == 0) counts[(uint)(keys[i] >> shift) & mask] += (S_T)(keys[i] >> above) == begins ? to - i : 0;
+        if (differ == 0) counts[(uint)(keys[i] >> shift) & mask] += (S_T)(keys[i] >> above) == prefix ? to - i : 0;
         for (int k = i; differ && k < to; k++)
-            if ((S_T)(keys[k] >> above) == begins) counts[(uint)(keys[k] >> shift) & mask]++;
+            if ((S_T)(keys[k] >> above) == prefix) counts[(uint)(keys[k] >> shift) & mask]++;
     }
 }
 
@@ -117,13 +122,13 @@ __kernel void nt_count(__global const S_T *restrict source, __global const ulong
     __global const S_T *x = source + (long)chunk * P_CHUNK;
     for (int j = 0; j < P_PLACES; j++) {
         if (nt_first(state, j, P) < j) continue;
-        const S_T begins = above < S_BITS ? (S_T)state[2 * j] : 0;
+        const S_T prefix = above < S_BITS ? (S_T)state[2 * j] : 0;
         for (int d = me; d < NT_DIGITS; d += group)
             counts[d] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int i = me; i < n; i += group) {
             const S_T key = key_of(x[i], false);
-            if (above == S_BITS || (S_T)(key >> (above & (S_BITS - 1))) == begins)
+            if (above == S_BITS || (S_T)(key >> (above & (S_BITS - 1))) == prefix)
                 atomic_inc(counts + ((uint)(key >> shift) & mask));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -139,7 +144,8 @@ __kernel void nt_sum(__global const ulong *restrict state, __global const uint *
                      __global ulong *restrict sums, __global const int *restrict P)
 {
     const int item = nt_item(P);
-    for (int at = item * P_EACH; item < P_ITEMS && at < item * P_EACH + P_EACH; at++) {
+    const int end = min(item * P_EACH + P_EACH, P_PLACES * NT_DIGITS);
+    for (int at = item * P_EACH; item < P_ITEMS && at < end; at++) {
         const int j = at / NT_DIGITS, first = nt_first(state, j, P);
         ulong sum = 0;
         for (int chunk = 0; chunk < P_CHUNKS && first == j; chunk++)
@@ -148,22 +154,28 @@ __kernel void nt_sum(__global const ulong *restrict state, __global const uint *
     }
 }
 
-/* All states are read before one of them is written. */
+/* One group. All states are read before one of them is written. */
 __kernel void nt_choose(__global const long *restrict places, __global const ulong *restrict sums,
                         __global ulong *restrict state, __global S_T *restrict result, __global const int *restrict P)
 {
+    __local ulong chosen[2 * NT_MOST];
     const ulong last = (ulong)(uint)P_LAST_HIGH << 32 | (uint)P_LAST;
-    if (nt_item(P) > 0) return;
-    for (int j = P_PLACES - 1; j >= 0; j--) {
+    const int me = get_local_id(0), group = get_local_size(0);
+    for (int j = me; j < P_PLACES; j += group) {
         __global const ulong *counts = sums + nt_first(state, j, P) * NT_DIGITS;
         const bool is_start = P_ABOVE == S_BITS;
-        ulong left = is_start ? (places[j] < 0 ? 0 : min((ulong)places[j], last)) : state[2 * j + 1];
-        const ulong begins = is_start ? 0 : state[2 * j];
+        ulong rank = is_start ? (places[j] < 0 ? 0 : min((ulong)places[j], last)) : state[2 * j + 1];
+        const ulong prefix = is_start ? 0 : state[2 * j];
         uint digit = 0;
-        while (digit < NT_DIGITS - 1 && left >= counts[digit])
-            left -= counts[digit++];
-        state[2 * j] = begins << (P_ABOVE - P_SHIFT) | digit;
-        state[2 * j + 1] = left;
-        if (P_SHIFT == 0) result[j] = key_element((S_T)state[2 * j], false);
+        while (digit < NT_DIGITS - 1 && rank >= counts[digit])
+            rank -= counts[digit++];
+        chosen[2 * j] = prefix << (P_ABOVE - P_SHIFT) | digit;
+        chosen[2 * j + 1] = rank;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    for (int j = me; j < P_PLACES; j += group) {
+        state[2 * j] = chosen[2 * j];
+        state[2 * j + 1] = chosen[2 * j + 1];
+        if (P_SHIFT == 0) result[j] = key_element((S_T)chosen[2 * j], false);
     }
 }

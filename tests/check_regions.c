@@ -527,6 +527,9 @@ static const struct {
     { "harmonic(numbers([7; 0; 0]) * ones([3 1]), numbers([0; 5; 5]) * ones([3 1]))", "[7; 7; 7]" },
     { "harmonic(fill(3, 1, 9), fill(3, 1, 1))", "[[0; 0; 0]]" }, /* nothing is known */
     { "harmonic(fill(2, 2, 9), fill(2, 2, 0))", "[[9; 9] [9; 9]]" },
+    /* 64-bit integers that are not hidden are not computed */
+    { "a = cast(ones([3 3]), i64) * 9007199254740991 * 901\nharmonic(a, numbers([0 0 0; 0 1 0; 0 0 0])) - a == 0",
+      "[1 1 1; 1 0 1; 1 1 1]" },
     { "harmonic(fill(1, 1, 9), fill(1, 1, 1))", "0" },
 };
 

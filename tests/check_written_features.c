@@ -589,6 +589,7 @@ static const struct {
     { "percentiles(numbers([4 1 3 2 5]), numbers([0 50 100 10]))", "[1 3 5 1.4]" },
     { "percentiles(numbers([7]), numbers([0 30; -5 200]))", "[7 7; 7 7]" },
     { "percentiles(numbers([4 1 3 2 5]), [0 50 100 10])", "[1 3 5 1.4]" },
+    { "percentiles(numbers([4 1 3 2 5]), numbers([0 0 50]) / numbers([1 0 1]))", "[1 nan 3]" },
     { "percentiles(p=[0; 50], a=numbers([4 1 3 2 5]))", "[1; 3]" },
     { "take(numbers([1 2 3]), [2 0])", "[3 1]" },
     { "group_sum(numbers([1 2 3]), [0 1 0], 2)", "[4 2]" },

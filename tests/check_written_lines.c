@@ -88,6 +88,8 @@ static const struct {
     { "searchsorted([1.5 16777217], numbers([16777216 16777217], dtype=i32))", "[1 2]" },
     { "indexin(numbers([16777216 16777217], dtype=i32), [1.5 16777217])", "[-1 1]" },
     { "lookup_by([1.5 16777217], [3 4], numbers([16777216 16777217], dtype=i32), default=9)", "[9 4]" },
+    { "lookup_by([1.5 16777217], numbers([3 4]), numbers([16777216 16777217], dtype=i32), default=9)", "[9 4]" },
+    { "isin(numbers([1e9 2], dtype=f16), [70000.5 2])", "[0 1]" },
     { "numbers([16777216 16777217], dtype=i32) == [16777217 7.5]", "[0 0]" },
     { "numbers([16777216 16777217], dtype=i32) < [16777216.5 16777216.5]", "[1 0]" },
     /* u64 with signed integers, which no dtype holds together */

@@ -6,6 +6,7 @@
 #include "lang/scalar.h"
 #include "ops/check.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- operators ----------------------------------------------------------------------- */
@@ -49,9 +50,14 @@ static imgpar_dtype dtype_beside(const ip_matrix *list, const imgpar_array *besi
 imgpar_dtype ip_list_compared_dtype(const ip_matrix *list, const imgpar_array *beside)
 {
     const imgpar_dtype dtype = dtype_beside(list, beside);
-    if (!list || dtype != IMGPAR_F32 || (beside && ip_dtype_is_float(beside->type.dtype))) return dtype;
-    for (int k = 0; k < list->rows * list->cols; k++)
-        if ((double)(float)list->numbers[k] != list->numbers[k]) return IMGPAR_F64;
+    const bool has_floats = beside && ip_dtype_is_float(beside->type.dtype);
+    for (int k = 0; list && k < list->rows * list->cols; k++) {
+        const double v = list->numbers[k], rounded = (float)v;
+        if (dtype == IMGPAR_F16 && v == v && fabs(v) > ip_dtype(IMGPAR_F16)->maximum)
+            return IMGPAR_F32; /* it would become infinite */
+        if (dtype == IMGPAR_F32 && !has_floats && v == v && (floor(rounded) != floor(v) || ceil(rounded) != ceil(v)))
+            return IMGPAR_F64; /* it would change sides with a whole number */
+    }
     return dtype;
 }
 

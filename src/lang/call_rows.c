@@ -28,13 +28,31 @@ static bool is_input(const ip_op *op, const ip_symbol *name, int i)
     return name ? !parameter_of(op, name, i) : i < op->info.n_inputs;
 }
 
-/* Whether an input's elements are compared with another's, as == compares. */
+/* Rows that compare their inputs' elements, as == does, and the one input that takes no part. */
+static const struct {
+    const char *row, *other;
+} comparing[] = { { "isin", NULL }, { "searchsorted", NULL }, { "indexin", NULL }, { "lookup_by", "values" } };
+
+enum { COMPARES_NOTHING = sizeof comparing / sizeof *comparing };
+
+static size_t comparing_row(const ip_op *op)
+{
+    for (size_t k = 0; k < COMPARES_NOTHING; k++)
+        if (strcmp(op->info.name, comparing[k].row) == 0) return k;
+    return COMPARES_NOTHING;
+}
+
+/* Whether an input's elements are compared with another's. */
 static bool is_compared(const ip_op *op, const char *input)
 {
-    static const char *const rows[] = { "isin", "searchsorted", "indexin", "lookup_by" };
-    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
-        if (strcmp(op->info.name, rows[k]) == 0) return k < 3 || strcmp(input, "values") != 0;
-    return false;
+    const size_t k = comparing_row(op);
+    return k < COMPARES_NOTHING && (!comparing[k].other || strcmp(input, comparing[k].other) != 0);
+}
+
+/* Whether an array given for an input says what a list for another one becomes. */
+static bool may_stand_beside(const ip_op *op, const char *input)
+{
+    return !says_where(input) && (comparing_row(op) == COMPARES_NOTHING || is_compared(op, input));
 }
 
 /* What an argument needs for as long as the call takes. */
@@ -186,7 +204,7 @@ bool ip_call_op(ip_eval *ev, const ip_op *op, size_t offset, const ip_val *vals,
     const imgpar_array *beside = NULL;
     for (int i = 0; i < n && !beside; i++) {
         const ip_symbol *name = names ? names[i] : NULL;
-        if (is_input(op, name, i) && !says_where(name ? name->name : op->info.input_names[i]))
+        if (is_input(op, name, i) && may_stand_beside(op, name ? name->name : op->info.input_names[i]))
             beside = ip_array_beside(&vals[i], 1);
     }
     if (need && n > 0) memset(need, 0, (size_t)n * sizeof *need);

@@ -169,9 +169,10 @@ static void of_nth(ip_adjoints *a, const ip_stage *s, ip_stage *own)
     const int64_t n = (int64_t)ip_dims_count(values->dims);
     ip_stage *order = ip_sort_order(a->l, values, n);
     if (!order) return;
-    ip_expr *to[4], *place = ip_x_cast(a->l->ir, IMGPAR_I32, ip_adjoint_here(a, places));
-    place = binary(a, IP_X_MAX, binary(a, IP_X_MIN, place, ip_adjoint_i32(a, n - 1)), ip_adjoint_i32(a, 0));
-    ip_adjoint_place(a, place, values->dims, to);
+    ip_ir *ir = a->l->ir;
+    ip_expr *to[4], *place = binary(a, IP_X_MIN, ip_adjoint_here(a, places), ip_x_int(ir, IMGPAR_I64, n - 1));
+    place = binary(a, IP_X_MAX, place, ip_x_int(ir, IMGPAR_I64, 0));
+    ip_adjoint_place(a, ip_x_cast(ir, IMGPAR_I32, place), values->dims, to);
     ip_stage *stood = ip_adjoint_stage(a, s->dims, ip_adjoint_load(a, order, to), "where they stood");
     if (stood) ip_adjoint_add(a, values, ip_scatter_sum(a->l, values->dims, stood, own));
 }

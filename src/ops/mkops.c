@@ -8,6 +8,7 @@
  *
  * Not part of the library; it sees the public facts of the rows only.
  */
+#include "ops/nth.h"
 #include "ops/rows.h"
 
 #include <ctype.h>

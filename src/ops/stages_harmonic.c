@@ -108,5 +108,9 @@ ip_stage *ip_stages_harmonic(ip_lower *l)
     ip_stage *solved = ip_stage_opaque(l->ir, &o, dtype, l->dims, l->node);
     if (!solved || dtype == own) return solved;
     ip_expr *zero = ip_lower_i32(l, 0), *v = ip_lower_read(l, solved, zero, zero, zero, IP_BORDER_NONE, NULL);
-    return ip_lower_map(l, ip_lower_convert(l, own, v));
+    v = ip_lower_convert(l, own, v);
+    if (!ip_is_wide_integer(own)) return ip_lower_map(l, v);
+    ip_expr *is_set = ip_lower_read(l, mask, zero, zero, zero, IP_BORDER_NONE, NULL);
+    if (is_set->dtype != IMGPAR_BOOL) is_set = ip_x_binary(l->ir, IP_X_NE, is_set, ip_x_int(l->ir, is_set->dtype, 0));
+    return ip_lower_map(l, ip_x_select(l->ir, is_set, v, ip_lower_value(l, 0))); /* doubles do not hold all of them */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Elements at places of the order (nth.h, Note [Places of the order]) as an opaque stage: shaders/nth.cl. */
+/* Selection by rank (nth.h, Note [Selection]) as an opaque stage: shaders/nth.cl. */
 #include "ops/keys.h"
 #include "ops/lower.h"
 #include "ops/nth.h"
@@ -22,28 +22,33 @@
     NAME(SHIFT)
 enum { P_FIRST_ITEM, PARAMS(IP_PARAM_NUMBER) N_PARAMS };
 
-static const ip_opaque_constant constants[] = { { "NT_CPU_DIGITS", 1 << IP_NTH_DIGIT_BITS },
-                                                { "NT_GPU_DIGITS", 1 << IP_NTH_GPU_DIGIT_BITS },
+static const ip_opaque_constant constants[] = { { "NT_CPU_BITS", IP_NTH_DIGIT_BITS },
+                                                { "NT_GPU_BITS", IP_NTH_GPU_DIGIT_BITS },
+                                                { "NT_MOST", IP_NTH_MOST },
                                                 { NULL, 0 } };
-/* Chunks for each compute unit, elements in a chunk at least, and digits that a work-item sums. */
+/* Chunks for each compute unit, elements in a chunk at least, and digits that a work-item sums; work-items of a group.
+ */
 enum { CPU_ITEMS = 4, CPU_CHUNK = 1 << 17, CPU_SUMMED = 4096, GPU_ITEMS = 8, GPU_CHUNK = 1 << 14, GPU_GROUP = 64 };
-/* Between two questions whether to go on; 32 bits count a chunk. */
+/* Elements in a chunk at most: between two of its launches an evaluation can be interrupted, and 32 bits count them. */
 enum { MOST_CHUNK = 1 << 26 };
 
 static int digit_bits_of(const ip_opaque_call *call)
 {
-    return call->device.is_cpu ? IP_NTH_DIGIT_BITS : IP_NTH_GPU_DIGIT_BITS;
+    const int bits = (int)ip_dtype(call->opaque->dtype)->size_bytes * 8;
+    return ip_min_int(bits, call->device.is_cpu ? IP_NTH_DIGIT_BITS : IP_NTH_GPU_DIGIT_BITS);
 }
 
 static int64_t n_of(const ip_opaque_call *call) { return (int64_t)ip_dims_count(call->opaque->inputs[IP_NTH_A]->dims); }
 static int64_t places_of(const ip_opaque_call *call) { return (int64_t)ip_dims_count(call->opaque->dims); }
 
+/* Chunks are so long that their counts are no larger than their elements. */
 static int64_t chunk_of(const ip_opaque_call *call)
 {
     const bool cpu = call->device.is_cpu;
-    int64_t chunk = ip_ceil_div(n_of(call), (int64_t)call->device.compute_units * (cpu ? CPU_ITEMS : GPU_ITEMS));
-    if (chunk < (cpu ? CPU_CHUNK : GPU_CHUNK)) chunk = cpu ? CPU_CHUNK : GPU_CHUNK;
-    return chunk < MOST_CHUNK ? chunk : MOST_CHUNK;
+    const int64_t wanted = ip_ceil_div(n_of(call), (int64_t)call->device.compute_units * (cpu ? CPU_ITEMS : GPU_ITEMS)),
+                  counts = (places_of(call) * (int64_t)sizeof(uint32_t)) << digit_bits_of(call),
+                  size = (int64_t)ip_dtype(call->opaque->dtype)->size_bytes;
+    return ip_clamp(wanted, ip_max(cpu ? CPU_CHUNK : GPU_CHUNK, counts / size), MOST_CHUNK);
 }
 
 enum { STATE = IP_BUFFER_SCRATCH, TABLE, SUMS };
@@ -74,7 +79,7 @@ static bool step(const ip_opaque_call *call, int step, ip_opaque_launch *out)
     const int bits = (int)ip_dtype(call->opaque->dtype)->size_bytes * 8, digit_bits = digit_bits_of(call);
     int above, shift;
     if (!ip_nth_digit(bits, digit_bits, step / 3, &above, &shift)) return false;
-    const int64_t items = step % 3 == 0 ? chunks : step % 3 == 1 ? (places << digit_bits) / each : 1;
+    const int64_t items = step % 3 == 0 ? chunks : step % 3 == 1 ? ip_ceil_div(places << digit_bits, each) : 1;
     const int params[N_PARAMS] = { [P_ITEMS] = (int)items,
                                    [P_EACH] = (int)each,
                                    [P_CHUNK] = (int)chunk,

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "ops/families.h"
+#include "ops/nth.h"
 #include "ops/row_functions.h"
 #include "ops/rows.h"
 
