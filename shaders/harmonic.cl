@@ -339,6 +339,14 @@ static int HM(grids_of)(const HM(work) *w, HM(grid) *g)
     return HM(grids)(g, w->v + HM_HEAD, w->m, w->span, s[3], s[4], s[5]);
 }
 
+/* Whether one of the four around a pixel is looked for. */
+static inline bool HM(is_beside)(__global const uchar *mask, int rows, int columns, int y, int x)
+{
+    __global const uchar *at = mask + (long)y * columns + x;
+    return (y > 0 && at[-columns]) || (y < rows - 1 && at[columns]) || (x > 0 && at[-1]) || (x < columns - 1 && at[1]);
+}
+
+/* What is not finite becomes 0 beside nothing that is looked for: no answer depends on it, but the first one would. */
 static void HM(begin_of)(__global const HM_T *in, __global const uchar *mask, const HM(work) *w, int k,
                          __local int *box, __local HM_T *part, __global const int *P)
 {
@@ -362,8 +370,9 @@ static void HM(begin_of)(__global const HM_T *in, __global const uchar *mask, co
         for (int x = 0; x < wide; x++) {
             const long e = (long)(y0 + y) * columns + x0 + x, to = HM(at)(g, y) + x;
             const HM_T v = mask[e] ? (HM_T)0 : in[e * channels + k];
-            most = !mask[e] ? fmax(most, fabs(v)) : most;
-            g->v[to] = v;
+            const bool is_finite = isfinite(v);
+            most = !mask[e] ? fmax(most, is_finite ? fabs(v) : (HM_T)0) : most;
+            g->v[to] = is_finite || HM(is_beside)(mask, rows, columns, y0 + y, x0 + x) ? v : (HM_T)0;
             g->m[to] = mask[e] != 0;
         }
     part[HM_ITEM] = most;

@@ -527,6 +527,17 @@ static const struct {
     { "harmonic(numbers([7; 0; 0]) * ones([3 1]), numbers([0; 5; 5]) * ones([3 1]))", "[7; 7; 7]" },
     { "harmonic(fill(3, 1, 9), fill(3, 1, 1))", "[[0; 0; 0]]" }, /* nothing is known */
     { "harmonic(fill(2, 2, 9), fill(2, 2, 0))", "[[9; 9] [9; 9]]" },
+    /* what is not a number counts where it is beside what is hidden: the hole at the right is not beside it */
+    { "b = make(40, 40, select(x == 10 && y == 20, 0.0 / 0.0, x))\nm = make(40, 40, (x >= 14 && x < 36 && y > 2 && y < "
+      "38) || (x == 2 && y == 2))\nh = harmonic(b, m)\nsum(isnan(h)) == 1 && maxval(abs(select(isnan(h), x, h) - x)) < "
+      "1e-3",
+      "true" },
+    { "b = make(40, 40, select(x == 10 && y == 20, 1.0 / 0.0, x))\nm = make(40, 40, (x >= 14 && x < 36 && y > 2 && y < "
+      "38) || (x == 2 && y == 2))\nh = harmonic(b, m)\nsum(isinf(h)) == 1 && maxval(abs(select(isinf(h), x, h) - x)) < "
+      "1e-3",
+      "true" },
+    { "sum(isnan(harmonic(make(5, 1, select(x == 1, 0.0 / 0.0, x)), make(5, 1, x == 2 || x == 3))))", "3" },
+    { "sum(isnan(harmonic(make(5, 1, 0.0 / 0.0), make(5, 1, x == 2))))", "5" },
     /* 64-bit integers that are not hidden are not computed */
     { "a = cast(ones([3 3]), i64) * 9007199254740991 * 901\nharmonic(a, numbers([0 0 0; 0 1 0; 0 0 0])) - a == 0",
       "[1 1 1; 1 0 1; 1 1 1]" },
