@@ -74,6 +74,7 @@ static const struct {
     { "isin(numbers([3 1 4; 9 2 6]), numbers([9 1 5]))", "[0 1 0; 1 0 0]" },
     { "isin(numbers([3 1 200], dtype=u8), numbers([200 -1], dtype=i32))", "[0 0 1]" },
     { "isin(numbers([1 0]), zeros([0]))", "[0 0]" },
+    { "skew(zeros([2 0]), -2)", "[0 0; 0 0]" }, /* of lines without elements */
     { "isin(numbers([1 0]), numbers([0]))", "[0 1]" },
     { HOLES "isin(a, a)", "[1 1; 1 1; 0 0]" },
     { "isin(numbers([0 7 99 100 98.5]), arange(0, 100))", "[1 1 1 0 0]" },

@@ -393,7 +393,9 @@ ip_stage *ip_stages_skew(ip_lower *l)
     ip_expr *at[IP_MAX_AXES], *zero = ip_lower_i32(l, 0);
     const int64_t step = (int64_t)ip_param_number(l->node, "step"), rows = in_type(l)->shape[0];
     same_place(l, at);
-    if (step == 0 || ip_type_count(in_type(l)) == 0) return ip_view_stage(l, ip_view_read(l, 0, at));
+    if (step == 0) return ip_view_stage(l, ip_view_read(l, 0, at));
+    if (ip_type_count(in_type(l)) == 0) /* lines without elements become lines of 0 */
+        return ip_view_stage(l, ip_x_number(l->ir, ip_view_read(l, 0, at)->dtype, 0));
     ip_expr *shift = binary(l, IP_X_MUL, at[0], ip_lower_i32(l, step)),
             *last = binary(l, IP_X_SUB, extent_of(l, 1), ip_lower_i32(l, 1));
     if (step < 0) shift = binary(l, IP_X_SUB, shift, ip_extent(l, in_dim(l, 1), step * (rows - 1)));
