@@ -190,8 +190,7 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const ip_sql_table *table = table_of(base);
     int place[IP_SQL_MAX_ARGUMENTS] = { 0 }; /* constraint number + 1 by argument */
-    bool unusable = false;
-    int n = 0, given = 0;
+    int n = 0, given = 0, unusable = 0; /* given, unusable: arguments, a bit each */
     sqlite3_str *s = sqlite3_str_new(NULL);
     for (int k = 0; k < info->nConstraint; k++) {
         const struct sqlite3_index_constraint *c = &info->aConstraint[k];
@@ -204,7 +203,7 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
             if (c->usable)
                 place[argument] = k + 1;
             else
-                unusable = true;
+                unusable |= 1 << argument;
         }
     }
     for (int k = 0; k < table->n_arguments; k++) {
@@ -214,12 +213,12 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         info->aConstraintUsage[place[k] - 1].argvIndex = ++n;
         info->aConstraintUsage[place[k] - 1].omit = 1;
     }
-    int required = (1 << (table->parameters ? 0 : table->n_required)) - 1;
     int rc = sqlite3_str_errcode(s);
     info->idxStr = sqlite3_str_finish(s);
     info->needToFreeIdxStr = 1;
     if (rc) return rc;
-    if (unusable && (given & required) != required) return SQLITE_CONSTRAINT; /* the planner has another order */
+    /* The planner has another order. In this one it would compare the argument with its column, which is NULL. */
+    if (unusable & ~given) return SQLITE_CONSTRAINT;
     info->idxNum = (int)(info->colUsed & 0x7fffffff);
     info->estimatedRows = 1000; /* bounds make it no cheaper: a scan for each side of an OR would meet R5 */
     info->estimatedCost = 1e5;

@@ -310,7 +310,8 @@ void ip_sql_result_raw(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *a)
 
 static bool png_holds(const imgpar_info *info)
 {
-    return info->size_bytes > 0 &&
+    enum { MOST_SIDE = 1000000 }; /* of what libpng writes */
+    return info->size_bytes > 0 && info->shape[0] <= MOST_SIDE && info->shape[1] <= MOST_SIDE &&
            (info->dtype == IMGPAR_U8 || info->dtype == IMGPAR_U16 || info->dtype == IMGPAR_BOOL) &&
            (info->rank == 2 || (info->rank == 3 && info->shape[2] >= 1 && info->shape[2] <= 4));
 }
@@ -484,10 +485,15 @@ void ip_sql_result_array(ip_sql_call *call, sqlite3_context *ctx, imgpar_array *
         return;
     }
     ip_sql_run run;
+    imgpar_info info = { .struct_size = sizeof info };
     void *bytes = NULL;
     size_t n = 0;
+    if (imgpar_array_info(a, &info)) {
+        ip_sql_call_fail_array(call, a);
+        return;
+    }
     ip_sql_run_begin(&run, call);
-    run.options.format = "npy"; /* holds everything, costs nothing */
+    run.options.format = png_holds(&info) ? "png" : "npy"; /* R5: PNG holds a colour profile, too */
     imgpar_status st = imgpar_encode_exact(a, &run.options, &bytes, &n);
     ip_sql_run_end(&run);
     if (st)

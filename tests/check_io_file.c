@@ -319,6 +319,40 @@ START_TEST(long_headers_are_found)
 }
 END_TEST
 
+/* A number that lies across the first 64 KiB: what is read of them is not all of it. */
+START_TEST(a_number_is_not_cut)
+{
+    enum { HEAD = 65536, SIDE = 22 };
+    static const struct {
+        const char *before, *cut, *behind; /* the last character of `cut` is the first one behind the head */
+        imgpar_dtype dtype;
+    } texts[] = { { "P2\n2 1\n", "655", "35 300 65535\n", IMGPAR_U16 },
+                  { "P1\n1 ", "12", "\n0 1 0 1 1 0 0 1 1 1 0 0\n", IMGPAR_U8 },
+                  { "", "LUT_3D_SIZE 22", "\n", IMGPAR_F32 } };
+    const size_t n_before = strlen(texts[_i].before), n_cut = strlen(texts[_i].cut);
+    char *text = malloc(HEAD + 64 + (size_t)SIDE * SIDE * SIDE * 6), *at = text;
+    at += sprintf(at, "%s#", texts[_i].before);
+    memset(at, ' ', HEAD - n_before - n_cut - 1);
+    at = text + HEAD - n_cut;
+    at += sprintf(at, "\n%s%s", texts[_i].cut, texts[_i].behind);
+    for (int k = 0; texts[_i].dtype == IMGPAR_F32 && k < SIDE * SIDE * SIDE; k++)
+        at += sprintf(at, "0 0 1\n");
+    blob b = { (unsigned char *)text, (size_t)(at - text) };
+    write_ok(in_folder(texts[_i].dtype == IMGPAR_F32 ? "long.cube" : "long.pnm"), b);
+    ip_file file;
+    ip_header header;
+    ip_image image;
+    ip_error err = { 0 };
+    ck_assert_msg(ip_file_open(path, NULL, &file, &header, &err) == IMGPAR_OK, "%s", err.message);
+    ck_assert_int_eq(header.dtype, texts[_i].dtype);
+    ck_assert_msg(ip_file_decode(&file, NULL, &image, &err) == IMGPAR_OK, "%s", err.message);
+    ck_assert_mem_eq(&header, &image.header, sizeof header);
+    ip_image_release(&image);
+    ip_file_release(&file);
+    free(text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("io, files");
@@ -334,6 +368,7 @@ int main(void)
     tcase_add_test(c, what_cannot_be_written_is_told);
     tcase_add_test(c, standard_output_is_written_and_a_closed_pipe_told);
     tcase_add_loop_test(c, long_headers_are_found, 0, 3);
+    tcase_add_loop_test(c, a_number_is_not_cut, 0, 3);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

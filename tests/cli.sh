@@ -103,6 +103,8 @@ expect_run "a file without -o" 2 "" \
     "imgpar-run: b.png: nothing reads it: \$1 in the text would, or -o OUT with it $hint" -e 1 b.png
 
 expect_run "--trace without a name" 2 "" "imgpar-run: --trace= names no file $hint" --trace= -e 1
+expect_run "--trace before a picture" 2 "" \
+    "imgpar-run: --trace=b.png: that is the name of a picture or a video, and a trace is JSON $hint" --trace b.png -e 1
 
 # What does not go with --explain and --tune: those of options.c are those of the manual page.
 in_table() { # CODE: of the pairs with it the others, as they are typed

@@ -170,6 +170,9 @@ expect_run "an output that is an input by another link" 2 "imgpar-run: -o linked
     -e "\$1" in/a.png in/b.png -o "linked.png"
 expect_run "an output that points to an input" 2 "imgpar-run: -o pointed.png would replace the input in/c.png" \
     -e "\$1" in/c.png -o pointed.png
+cp in/a.png other.png
+expect_run "an output that the text reads" 2 "imgpar-run: -o other.png would replace a file that the text names" \
+    -e 'blend($1, open("other.png"), 0.5)' in/a.png in/b.png -o 'other.png'
 cp soft.conf soft.png
 expect_run "an output that is the pipeline" 2 "imgpar-run: -o soft.png would replace the pipeline soft.png" \
     soft.png in/a.png -o soft.png

@@ -399,7 +399,7 @@ static size_t identify(inputs *in, const options *o, key *known)
     return n;
 }
 
-int inputs_check(inputs *in, const options *o, bool tells_format)
+int inputs_check(inputs *in, const options *o, bool tells_format, const named_files *named)
 {
     int status = o->output ? check_template(in, o->output) : EXIT_DONE;
     if (!status && o->output) status = check_folders(in, o->output);
@@ -416,6 +416,10 @@ int inputs_check(inputs *in, const options *o, bool tells_format)
         const bool is_written = !in->items[k].has_no_format;
         if (!status && tells_format && is_written) status = check_format(output, o);
         if (!status && is_written) status = check_identity(in, output, known, n_known, o);
+        if (!status && is_written && named && named_has(named, output)) {
+            complain("-o %s would replace a file that the text names", output);
+            status = EXIT_USAGE;
+        }
         if (!status && is_written) names[n_names++] = (key){ hash_of(output), 0, k };
         free(output);
     }

@@ -14,6 +14,7 @@
 #ifndef IMGPAR_CLI_INPUTS_H
 #define IMGPAR_CLI_INPUTS_H
 
+#include "named.h"
 #include "options.h"
 
 #include <imgpar.h>
@@ -44,8 +45,9 @@ int inputs_add_listed(inputs *in, const options *o);
 /* Says how many files in folders were passed by, unless it is to be --quiet. */
 void inputs_tell_left_out(const inputs *in, const options *o);
 /* Is there a mistake in the names of what would be written? Two of one name, one that is an input or the file of the
- * pipeline, and, where it must tell_format, one that tells none. Looks at all of them before anything is written. */
-int inputs_check(inputs *in, const options *o, bool tells_format);
+ * pipeline or in named, if not NULL, and, where it must tell_format, one that tells none. Looks at all of them before
+ * anything is written. */
+int inputs_check(inputs *in, const options *o, bool tells_format, const named_files *named);
 /* What the template makes of an input and a number, for free(); NULL without memory. */
 char *inputs_name(const input *item, size_t number, const char *template);
 /* The output of the k-th, likewise. */

@@ -146,6 +146,8 @@ static int apply(options *o, const row *r, const char *argument)
         return EXIT_USAGE;
     }
     if (r->code == OPT_TRACE && !*argument) return usage("--%s= names no file", r->name);
+    if (r->code == OPT_TRACE && strcmp(argument, "-") != 0 && (imgpar_path_format(argument) || is_video_name(argument)))
+        return usage("--trace=%s: that is the name of a picture or a video, and a trace is JSON", argument);
     if (r->word) {
         const char **word = (const char **)((char *)o + r->word);
         if (*word && strcmp(*word, argument) != 0)

@@ -250,6 +250,32 @@ static int read_standard_input(const job *j, input *item)
     }
 }
 
+static int fail_memory(void)
+{
+    complain("out of memory");
+    return EXIT_FAILED;
+}
+
+/* What the text may read and write. Paths in settings are relative to the current folder, whatever the text's is. */
+static bool name_files_of_text(job *j)
+{
+    bool ok = named_add_strings(&j->named, j->source.text, j->source.folder);
+    for (int k = 0; k < j->n_settings && ok; k++)
+        ok = named_add(&j->named, strchr(j->settings[k], '=') + 1);
+    return ok;
+}
+
+/* What the run may. */
+static bool name_files(job *j)
+{
+    const options *o = j->o;
+    const char *names[] = { o->output, o->file, o->trace, j->has_files ? j->in.items[0].path : NULL };
+    bool ok = name_files_of_text(j);
+    for (size_t k = 0; k < sizeof names / sizeof *names && ok; k++)
+        ok = named_add(&j->named, names[k]);
+    return ok;
+}
+
 /* The files, in the order of the command line; those that are listed follow. */
 static int gather(job *j)
 {
@@ -278,7 +304,10 @@ static int gather(job *j)
     }
     if (status) return status;
     if (j->video) return stream_check(o, &j->in, j->video);
-    status = inputs_check(&j->in, o, true);
+    /* of several files a later one would be computed with what an earlier one gave */
+    const bool has_later = o->output && j->in.n > 1;
+    if (has_later && !name_files_of_text(j)) return fail_memory();
+    status = inputs_check(&j->in, o, true, has_later ? &j->named : NULL);
     return !status && j->frames ? read_standard_input(j, &j->in.items[0]) : status;
 }
 
@@ -328,25 +357,6 @@ static int check_text(job *j, const char *text)
     if (j->has_files || !(j->o->output || j->o->show) || ends_with_expression(text)) return EXIT_DONE;
     complain("%s needs -e to end with an expression", j->o->output ? "-o" : "--show");
     return EXIT_USAGE;
-}
-
-static int fail_memory(void)
-{
-    complain("out of memory");
-    return EXIT_FAILED;
-}
-
-/* What the run may read and write. Paths in settings are relative to the current folder, whatever the text's is. */
-static bool name_files(job *j)
-{
-    const options *o = j->o;
-    const char *names[] = { o->output, o->file, o->trace, j->has_files ? j->in.items[0].path : NULL };
-    bool ok = named_add_strings(&j->named, j->source.text, j->source.folder);
-    for (size_t k = 0; k < sizeof names / sizeof *names && ok; k++)
-        ok = named_add(&j->named, names[k]);
-    for (int k = 0; k < j->n_settings && ok; k++)
-        ok = named_add(&j->named, strchr(j->settings[k], '=') + 1);
-    return ok;
 }
 
 /* Parses, sorts, sets, checks: all that needs no device. */

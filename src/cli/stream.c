@@ -88,7 +88,7 @@ int stream_check(const options *o, inputs *in, video_kind kind)
     }
     if (o->output && strcmp(o->output, "-") == 0 && !o->format && !is_video) return check_settings_of("pnm", o);
     if (!o->output || (strcmp(o->output, "-") == 0 && is_video)) return EXIT_DONE;
-    const int status = inputs_check(in, o, !is_video);
+    const int status = inputs_check(in, o, !is_video, NULL);
     if (status || !is_video) return status;
     if (has_names(o, in))
         complain("-o %s: a video is one file, and has no {n}", o->output);

@@ -46,6 +46,7 @@ static imgpar_status next_line(table *t, bool *found)
         const unsigned char *stop = memchr(t->at, '\n', (size_t)(t->end - t->at));
         const unsigned char *from = t->at, *to = stop ? stop : t->end;
         t->line++;
+        if (!stop && t->s->n < t->s->total) return bad(t, "it ends early"); /* as the head of a file may */
         t->at = stop ? stop + 1 : t->end;
         while (from < to && (*from == ' ' || *from == '\t'))
             from++;

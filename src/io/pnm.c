@@ -67,7 +67,8 @@ static imgpar_status read_pnm_header(map *m)
     m->maxval = 1;
     if (!take_number(m, &m->width) || !take_number(m, &m->height) || (!is_bitmap && !take_number(m, &m->maxval)))
         return bad(m, "its header is not the numbers it must be");
-    if (!is_binary) return IMGPAR_OK;
+    if (!is_binary) /* the head of a file may end within a number */
+        return m->at == m->end && m->s->n < m->s->total ? bad(m, "its header ends early") : IMGPAR_OK;
     /* One white-space byte, before which a comment may stand, ends the header. */
     if (m->at < m->end && *m->at == '#')
         while (m->at < m->end && *m->at != '\n')

@@ -66,3 +66,13 @@ SELECT img_exif(img, 'MakerNote') IS NULL, img_exif(img, 'StripOffsets') IS NULL
 SELECT img_exif(img, '0xffffffffffff') FROM photo;
 SELECT img_exif(img, 34855) = img_exif(img, '0x8827'), img_exif(img, 37500) IS NULL FROM photo;
 SELECT img_exif(img, 70000) FROM photo;
+.print optional arguments from another table, in any order of the planner
+CREATE TABLE several(b);
+INSERT INTO several VALUES (4), (8);
+SELECT s.b, count(*) FROM several AS s, histogram(apply('cast(make(4, 3, x + y), u8)'), s.b) GROUP BY 1;
+SELECT s.b, r.mean FROM several AS s, img_regions(apply('make(2, 1, true)'), apply('make(2, 1, ' || s.b || ')')) AS r;
+.print stacks keep the colour profile, of deferred images too
+CREATE TABLE wide(img);
+INSERT INTO wide VALUES (x'89504e470d0a1a0a0000000d49484452000000020000000108020000007b40e8dd000000206348524d00007a26000080840000fa00000080e8000052080001155800003a9800001770dc49d7780000000f49444154789c63e01291d330b20100023700d35b5651d80000000049454e44ae426082'), (x'89504e470d0a1a0a0000000d49484452000000020000000108020000007b40e8dd000000206348524d00007a26000080840000fa00000080e8000052080001155800003a9800001770dc49d7780000000f49444154789c63e01291d330b20100023700d35b5651d80000000049454e44ae426082');
+SELECT instr(hex(img_stack_mean(img)), hex('cHRM')) > 0, instr(hex(png(img_stack_mean(lazy(img)))), hex('cHRM')) > 0,
+       img_warning() FROM wide;
