@@ -190,7 +190,7 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const ip_sql_table *table = table_of(base);
     int place[IP_SQL_MAX_ARGUMENTS] = { 0 }; /* constraint number + 1 by argument */
-    int n = 0, given = 0, unusable = 0; /* given, unusable: arguments, a bit each */
+    int n = 0, given = 0, unusable = 0;      /* given, unusable: arguments, a bit each */
     sqlite3_str *s = sqlite3_str_new(NULL);
     for (int k = 0; k < info->nConstraint; k++) {
         const struct sqlite3_index_constraint *c = &info->aConstraint[k];
