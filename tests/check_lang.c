@@ -72,6 +72,8 @@ static const text_case numbers[] = {
     { "- - 3", "3" },
     { "!0 == 1", "true" },
     { "~5", "-6" },
+    { "~true ? 1 : ~false ? 2 : 3", "2" },
+    { "(true ^ true ? 1 : 2) + (true | 2)", "5" },
     { "7 div 2", "3" },
     { "-7 div 2", "-4" },
     { "-7 % 3", "2" },
@@ -251,6 +253,10 @@ static const text_case messages[] = {
     { "print(1.2.3)", "1:10: a number ends here: an operator or a space is expected" },
     { "print(1e)", "1:7: a number's exponent needs digits" },
     { "print(0x)", "1:7: 0x is followed by hexadecimal digits" },
+    { "print(0x20000000000001)", "1:7: no double is this number exactly: whole ones are to 2^53; with a point or an "
+                                 "exponent it is rounded" },
+    { "print((1 << 53) | 1)", "1:17: '|' gives a whole number that no double is" },
+    { "print(2 ** 64 & 1)", "1:15: '&' takes whole numbers from -2^63 to 2^63 - 1" },
     { "print($0)", "1:7: arguments are $1 to $9" },
     { "print($10)", "1:7: arguments are $1 to $9" },
     /* the grammar */
@@ -625,13 +631,17 @@ static const text_case arrays[] = {
     { "reduce($1, 0, (p, q) -> max(p, q))", "6" },
     { "reduce($1, 0, (p, q) -> max(p, q), axis=0)", "[4 5 6]" },
     { "reduce($1, 0, (p, q) -> p + q, axis=1)", "[6 15]" },
+    /* carried in i64 */
+    { "reduce(make(4, 1, 1000000000), 0, (p, q) -> p + q, axis=1)", "4000000000" },
+    { "reduce(make(40, 1, cast(2 + x * 0, u8)), 1, (p, q) -> p * q, axis=1)", "1099511627776" },
+    { "reduce(make(40000, 1, cast(60000 + x * 0, u16)), 0, (p, q) -> p + q, axis=1)", "2400000000" },
     { "reduce($1, 0, (p, q) -> p + q, axis=[0 -1])", "21" },
     { "reduce($1, 0, (p, q) -> p + q, axis=-1, keepdims=true)", "[6; 15]" },
     { "reduce(make(40, 2, x + 41 * y), 0, (p, q) -> p + q, axis=1)", "[780 2420]" },
     { "reduce(make(3, 300, select(x == 1, y, 1)), 0, (p, q) -> max(p, q), axis=0)", "[1 299 1]" },
     { "reduce(zeros([2 0]), 7, (p, q) -> min(p, q), axis=1)", "[7 7]" },
     { "reduce(zeros([2 1], dtype=u8), 0, (p, q) -> p + q - 1, axis=1)", "[-1 -1]" }, /* with the identity at least */
-    { "norm($1, axis=1) - reduce($1 * $1, 0, (p, q) -> p + q, axis=1) ** 0.5", "[0 0]" },
+    { "norm($1, axis=1) - cast(reduce($1 * $1, 0, (p, q) -> p + q, axis=1), i32) ** 0.5", "[0 0]" },
     { "dot($1, $1 + 0, axis=0)", "[17 29 45]" },
     { "reduce($1, 0, (p, q) -> max(p, q))", "6" },
     /* iterate */

@@ -74,6 +74,14 @@ static const struct {
     { "isin(numbers([3 1 4; 9 2 6]), numbers([9 1 5]))", "[0 1 0; 1 0 0]" },
     { "isin(numbers([3 1 200], dtype=u8), numbers([200 -1], dtype=i32))", "[0 0 1]" },
     { "isin(numbers([1 0]), zeros([0]))", "[0 0]" },
+    /* literals that the integers' dtype does not hold */
+    { "numbers([-5 7], dtype=i32) % 4294967296", "[4294967291 7]" },
+    { "numbers([-5 7], dtype=i32) div 4294967296", "[-1 0]" },
+    { "numbers([5 7], dtype=u8) % 3000000000", "[5 7]" },
+    { "numbers([5 7], dtype=u8) div 3000000000", "[0 0]" },
+    { "numbers([5 6], dtype=u64) % -3", "[-1 0]" },
+    { "max(numbers([5 7], dtype=u8), 3000000000)", "[3000000000 3000000000]" },
+    { "min(-3000000000, numbers([5 7], dtype=i32))", "[-3000000000 -3000000000]" },
     { "skew(zeros([2 0]), -2)", "[0 0; 0 0]" }, /* of lines without elements */
     { "isin(numbers([1 0]), numbers([0]))", "[0 1]" },
     { HOLES "isin(a, a)", "[1 1; 1 1; 0 0]" },

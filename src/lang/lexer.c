@@ -139,14 +139,19 @@ static bool is_exact(const char *start, const char *end, double v)
     return strlen(digits) == (size_t)(end - start) && memcmp(digits, start, (size_t)(end - start)) == 0;
 }
 
+#define INEXACT "no double is this number exactly: whole ones are to 2^53; with a point or an exponent it is rounded"
+
 static imgpar_status lex_number(lexer *l)
 {
     const char *start = l->text->text + l->at, *p = start;
     ip_token *token = push(l, IP_T_NUMBER);
     if (!token) return l->err->status;
     if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X')) {
-        for (p += 2; hex_value(*p) >= 0; p++)
-            token->u.number = token->u.number * 16 + hex_value(*p);
+        for (p += 2; hex_value(*p) >= 0; p++) {
+            const double higher = token->u.number * 16, digit = hex_value(*p);
+            if (higher > 0x1p1000 || higher + digit - higher != digit) return syntax(l, l->at, INEXACT);
+            token->u.number = higher + digit;
+        }
         if (p == start + 2) return syntax(l, l->at, "0x is followed by hexadecimal digits");
     } else {
         while (is_digit(*p))
@@ -163,10 +168,7 @@ static imgpar_status lex_number(lexer *l)
             token->fractional = true;
         }
         token->u.number = ip_parse_number(start, NULL);
-        if (!token->fractional && !is_exact(start, p, token->u.number))
-            return syntax(
-                l, l->at,
-                "no double is this number exactly: whole ones are to 2^53; with a point or an exponent it is rounded");
+        if (!token->fractional && !is_exact(start, p, token->u.number)) return syntax(l, l->at, INEXACT);
     }
     if (is_letter(*p) || is_digit(*p) || *p == '.')
         return syntax(l, (size_t)(p - l->text->text), "a number ends here: an operator or a space is expected");

@@ -22,18 +22,25 @@ static double floor_modulo(double a, double b)
 
 static const char *bits(ip_operator op, double a, double b, double *out)
 {
-    if (!is_whole(a) || !is_whole(b)) return "takes whole numbers";
-    int64_t m = (int64_t)a, n = (int64_t)b;
+    if (!is_whole(a) || !is_whole(b)) return "takes whole numbers from -2^63 to 2^63 - 1";
+    const int64_t m = (int64_t)a, n = (int64_t)b;
+    int64_t r;
     switch (op) {
-    case IP_O_AND: *out = (double)(m & n); return NULL;
-    case IP_O_OR: *out = (double)(m | n); return NULL;
-    case IP_O_XOR: *out = (double)(m ^ n); return NULL;
-    case IP_O_COMPLEMENT: *out = (double)~m; return NULL;
-    default: break;
+    case IP_O_AND: r = m & n; break;
+    case IP_O_OR: r = m | n; break;
+    case IP_O_XOR: r = m ^ n; break;
+    case IP_O_COMPLEMENT: r = ~m; break;
+    default:
+        if (n < 0 || n > 63) return "shifts by 0 to 63";
+        r = op == IP_O_SHIFT_LEFT ? (int64_t)((uint64_t)m << n) : m >> n;
     }
-    if (n < 0 || n > 63) return "shifts by 0 to 63";
-    *out = op == IP_O_SHIFT_LEFT ? (double)(int64_t)((uint64_t)m << n) : (double)(m >> n);
-    return NULL;
+    *out = (double)r;
+    return *out >= 0x1p63 || (int64_t)*out != r ? "gives a whole number that no double is" : NULL;
+}
+
+static bool bits_of_bools(ip_operator op, bool a, bool b)
+{
+    return op == IP_O_AND ? a && b : op == IP_O_OR ? a || b : op == IP_O_XOR ? a != b : !a;
 }
 
 static double arithmetic(ip_operator op, double a, double b)
@@ -74,8 +81,10 @@ const char *ip_scalar_operator(ip_operator op, const ip_val *operands, ip_val *o
     bool logical = ip_operator_is_logical(op);
     bool bitwise = (op >= IP_O_OR && op <= IP_O_SHIFT_RIGHT) || op == IP_O_COMPLEMENT;
     const ip_val *a = &operands[0], *b = &operands[n - 1];
+    const bool shifts = op == IP_O_SHIFT_LEFT || op == IP_O_SHIFT_RIGHT,
+               of_bools = bitwise && !shifts && a->kind == IP_V_BOOL && b->kind == IP_V_BOOL;
     if (a->unknown || b->unknown) {
-        *out = ip_val_unknown(logical ? IP_V_BOOL : IP_V_NUMBER);
+        *out = ip_val_unknown(logical || of_bools ? IP_V_BOOL : IP_V_NUMBER);
         return NULL;
     }
     if (logical) {
@@ -83,6 +92,10 @@ const char *ip_scalar_operator(ip_operator op, const ip_val *operands, ip_val *o
         return NULL;
     }
     *out = ip_val_number(0, false);
+    if (of_bools) {
+        *out = ip_val_bool(bits_of_bools(op, a->number != 0, b->number != 0));
+        return NULL;
+    }
     if (bitwise) return bits(op, a->number, b->number, &out->number);
     out->number = arithmetic(op, a->number, b->number);
     out->fractional = a->fractional || b->fractional || op == IP_O_DIVIDE || !is_whole(out->number);

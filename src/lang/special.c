@@ -468,7 +468,7 @@ static bool reduce_build(ip_eval *ev, const ip_states_call *c, const ip_reducing
                                 &f);
         if (ok) *out = ip_val_copy(&elements);
     } else if (options->has_axes) {
-        ok = ip_reduce_axes(ev, call, c->a, options->axes, options->keepdims, init, c->fn, out);
+        ok = ip_reduce_axes(ev, call, &elements, options->axes, options->keepdims, init, c->fn, out);
     } else {
         imgpar_array *folded = ip_build_fold(ev->ctx, elements.u.array, init, p, q, body, options->associative);
         ok = ip_call_result(ev, call->offset, folded, out);

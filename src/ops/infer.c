@@ -389,6 +389,17 @@ static imgpar_dtype comparison(const imgpar_array *node)
     return dtype;
 }
 
+/* Where literals do not come out right modulo 2^n, they are held. */
+static imgpar_dtype holding_literals(const imgpar_array *node)
+{
+    const imgpar_dtype dtype = common(node);
+    double v;
+    for (int k = 0; k < node->op->info.n_inputs && !ip_dtype_is_float(dtype) && !ip_dtype_is_complex(dtype); k++)
+        if (ip_array_is_number(node->inputs[k], &v, NULL) && v == floor(v) && fabs(v) < 0x1p63 && !holds(dtype, v))
+            return IMGPAR_I64;
+    return dtype;
+}
+
 static bool all_bool(const imgpar_array *node)
 {
     for (int k = 0; k < node->op->info.n_inputs; k++)
@@ -418,6 +429,10 @@ static imgpar_dtype operand_dtype(const imgpar_array *node)
     case IP_FN_MUL: return product(node);
     case IP_FN_SUB:
     case IP_FN_NEG: return difference(node);
+    case IP_FN_IDIV:
+    case IP_FN_MOD:
+    case IP_FN_MIN:
+    case IP_FN_MAX: return holding_literals(node);
     default: return common(node);
     }
 }
