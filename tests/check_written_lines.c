@@ -82,6 +82,18 @@ static const struct {
     { "numbers([5 6], dtype=u64) % -3", "[-1 0]" },
     { "max(numbers([5 7], dtype=u8), 3000000000)", "[3000000000 3000000000]" },
     { "min(-3000000000, numbers([5 7], dtype=i32))", "[-3000000000 -3000000000]" },
+    /* heights that rounding takes away, or that are more than there is */
+    { "h_maxima(numbers([3 1e9 2e9 1.5e9 2.5e9; 3 3 3 3 3]), 10)", "[0 0 1 0 1; 0 0 0 0 0]" },
+    { "h_minima(-numbers([3 1e9 2e9 1.5e9 2.5e9; 3 3 3 3 3]), 10)", "[0 0 1 0 1; 0 0 0 0 0]" },
+    { "h_maxima(cast(numbers([4096 4097 4098 4096 5000; 0 0 0 0 0]), f16), 1)", "[0 0 0 0 1; 0 0 0 0 0]" },
+    { "h_maxima(numbers([1 3 2; 1 1 1]), 1e30)", "[0 1 0; 0 0 0]" },
+    { "average(numbers([1 2]), numbers([1 -1]))", "nan" },
+    { "percentiles(cast(arange(0, 30), f64), numbers([100 50]))", "[29 14.5]" },
+    { "a = make(2, 2, select(x + y == 2, inf, x + y))\nhistogram_match(a, a)", "[0 1; 1 inf]" },
+    { "sum(isnan(local_stddev(make(5, 5, select(x == 0 && y == 0, nan, x)), size=3)))", "4" },
+    { "a = cast(make(800, 800, (x * y + 7 * x) % 256), u8)\nmaxval(absdiff(clahe(a, tiles=1, clip=1000000), clahe(a, "
+      "tiles=1, clip=0)))",
+      "0" },
     { "skew(zeros([2 0]), -2)", "[0 0; 0 0]" }, /* of lines without elements */
     { "isin(numbers([1 0]), numbers([0]))", "[0 1]" },
     { HOLES "isin(a, a)", "[1 1; 1 1; 0 0]" },
