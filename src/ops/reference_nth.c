@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Elements at places of the order on the host (nth.h). */
+/* Selection by rank on the host (nth.h, Note [Selection]). */
 #include "ops/keys.h"
 #include "ops/nth.h"
 
@@ -9,10 +9,10 @@
 
 enum { ASK_ELEMENTS = 65536 };
 
-/* How the key of a place begins, and which of the keys that begin so it is. */
+/* The prefix of a place's key so far, and its rank among the keys with that. */
 typedef struct state {
-    uint64_t begins, place;
-    int first; /* the first state that begins so: its counts serve both */
+    uint64_t prefix, rank;
+    int first; /* the first state with this prefix: its counts serve both */
 } state;
 
 typedef struct search {
@@ -26,7 +26,7 @@ typedef struct search {
 static void find_first(search *s)
 {
     for (int j = 0; j < s->n_places; j++)
-        for (s->states[j].first = 0; s->states[s->states[j].first].begins != s->states[j].begins;)
+        for (s->states[j].first = 0; s->states[s->states[j].first].prefix != s->states[j].prefix;)
             s->states[j].first++;
 }
 
@@ -37,9 +37,9 @@ static imgpar_status count(search *s, const unsigned char *from, ip_opaque_ask a
     memset(s->counts, 0, sizeof *s->counts * (size_t)s->n_places);
     for (int64_t k = 0; !st && k < s->n; k++) {
         const uint64_t key = ip_key_of(&s->format, ip_key_load(&s->format, from + k * s->format.size_bytes));
-        const uint64_t begins = s->above < s->bits ? key >> s->above : 0;
+        const uint64_t prefix = s->above < s->bits ? key >> s->above : 0;
         for (int j = 0; j < s->n_places; j++)
-            if (s->states[j].first == j && s->states[j].begins == begins) s->counts[j][key >> s->shift & mask]++;
+            if (s->states[j].first == j && s->states[j].prefix == prefix) s->counts[j][key >> s->shift & mask]++;
         if (k % ASK_ELEMENTS == 0) st = ask(user);
     }
     return st;
@@ -50,9 +50,9 @@ static void choose(search *s)
     for (int j = 0; j < s->n_places; j++) {
         const uint64_t *counts = s->counts[s->states[j].first];
         uint64_t digit = 0;
-        while (s->states[j].place >= counts[digit])
-            s->states[j].place -= counts[digit++];
-        s->states[j].begins = s->states[j].begins << (s->above - s->shift) | digit;
+        while (s->states[j].rank >= counts[digit])
+            s->states[j].rank -= counts[digit++];
+        s->states[j].prefix = s->states[j].prefix << (s->above - s->shift) | digit;
     }
 }
 
@@ -74,14 +74,14 @@ imgpar_status ip_nth_compute(const ip_opaque *o, const void *const *in, void *ou
     s.counts = ip_alloc_array((size_t)s.n_places, sizeof *s.counts);
     if (!s.counts) return IMGPAR_E_HOST_MEMORY;
     for (int j = 0; j < s.n_places; j++)
-        s.states[j].place = places[j] < 0 ? 0 : (uint64_t)(places[j] < s.n ? places[j] : s.n - 1);
+        s.states[j].rank = places[j] < 0 ? 0 : (uint64_t)(places[j] < s.n ? places[j] : s.n - 1);
     for (int k = 0; !st && ip_nth_digit(s.bits, IP_NTH_DIGIT_BITS, k, &s.above, &s.shift); k++) {
         find_first(&s);
         st = count(&s, in[IP_NTH_A], ask, user);
         if (!st) choose(&s);
     }
     for (int j = 0; !st && j < s.n_places; j++) {
-        const uint64_t bits = ip_key_element(&s.format, s.states[j].begins);
+        const uint64_t bits = ip_key_element(&s.format, s.states[j].prefix);
         memcpy((unsigned char *)out + j * (int)s.format.size_bytes, &bits, s.format.size_bytes);
     }
     ip_free(s.counts);
