@@ -82,6 +82,29 @@ static const struct {
     { "numbers([5 6], dtype=u64) % -3", "[-1 0]" },
     { "max(numbers([5 7], dtype=u8), 3000000000)", "[3000000000 3000000000]" },
     { "min(-3000000000, numbers([5 7], dtype=i32))", "[-3000000000 -3000000000]" },
+    /* colours and points that f32 does not hold */
+    { "frame(full([1, 1], 5, dtype=i32), 1, 16777217)",
+      "[16777217 16777217 16777217; 16777217 5 16777217; 16777217 16777217 16777217]" },
+    { "frame(full([1, 1, 3], 9, dtype=f64), 1, [0.1 0.2 0.3])[0:1, 0:1] == reshape(numbers([0.1 0.2 0.3], dtype=f64), "
+      "[1, 1, 3])",
+      "[[1 1 1]]" },
+    { "stamp(full([1, 2], 5, dtype=f64), full([1, 1], 255, dtype=u8), 0, 0, color=0.1) == numbers([0.1 5], dtype=f64)",
+      "[1 1]" },
+    { "interp(numbers([0.5]), numbers([0 1]), numbers([16777217 16777221], dtype=f64)) == 16777220", "true" },
+    /* what is not a number stays so, and what is infinite stretches nothing */
+    { "isnan(exposure(numbers([nan 0.25]), 0))", "[1 0]" },
+    { "isnan(rgb_to_linear(reshape(numbers([nan 0.5 1]), [1, 1, 3])))", "[[1 0 0]]" },
+    { "isnan(linear_to_rgb(reshape(numbers([nan 0.5 1]), [1, 1, 3])))", "[[1 0 0]]" },
+    { "xyz_to_rgb(reshape(numbers([nan 0.5 1]), [1, 1, 3]))", "[[nan nan nan]]" },
+    { "rgb_to_oklab(reshape(numbers([nan 0.5 1]), [1, 1, 3]))", "[[nan nan nan]]" },
+    { "level(numbers([nan 0.5 2]))", "[nan 0.5 1]" },
+    { "posterize(numbers([nan 0.5 2]), 3)", "[nan 0.5 1]" },
+    { "tonemap(numbers([nan 1 -1]))", "[nan 0.5 0]" },
+    { "autolevel(numbers([1 2 inf 3]))", "[1 2 inf 3]" },
+    { "autolevel(numbers([1 2 -inf 3]))", "[1 2 -inf 3]" },
+    /* a radius that is less than a pixel's */
+    { "rounded_corners(full([2, 3], 7, dtype=u8), 0)", "[[7 255; 7 255; 7 255] [7 255; 7 255; 7 255]]" },
+    { "hull_points(hull_points(numbers([0 0; 2 0; 1 1; 2 2; 0 2])))", "[0 0; 2 0; 2 2; 0 2; nan nan]" },
     /* heights that rounding takes away, or that are more than there is */
     { "h_maxima(numbers([3 1e9 2e9 1.5e9 2.5e9; 3 3 3 3 3]), 10)", "[0 0 1 0 1; 0 0 0 0 0]" },
     { "h_minima(-numbers([3 1e9 2e9 1.5e9 2.5e9; 3 3 3 3 3]), 10)", "[0 0 1 0 1; 0 0 0 0 0]" },
