@@ -257,7 +257,7 @@ START_TEST(light_of_exposures) /* _i: dtype and channels */
             for (int j = 0; j < 2; j++) {
                 const real v = both[j]->v[k / want.c * a.c + k % want.c] / dtype_full(a.dtype);
                 const real weight = 1 - fabsl(2 * v - 1) + 1e-6L;
-                sum += weight * (logl(fmaxl(linear ? v : light_of(v), 1e-5L)) - logl(times[j]));
+                sum += weight * (logl(fmaxl(linear ? v : light_of(v), 1e-6L)) - logl(times[j]));
                 weights += weight;
             }
             want.v[k] = expl(sum / weights);
