@@ -1321,6 +1321,14 @@ START_TEST(arrays_as_text_are_what_print_says)
         { "[1 2 3] - make(3, 1, x)", "[1 1 1]" },
         { "make(2, 2, x) > [0.5; 1]", "[0 1; 0 0]" },
         { "make(2, 1, x == 1) ? [7 8] : make(2, 1, 9)", "[9 8]" },
+        /* what is not chosen is not there, whoever decides */
+        { "fn big(a) = width(a) > 4\na = make(3, 1, x)\nbig(a) ? crop(a, 0, 0, 5, 5) : a + 1", "[1 2 3]" },
+        { "fn big(a) = width(a) > 4\nfn small(a) = !big(a)\na = make(3, 1, x)\nb = small(a) && 1 ? a : crop(a, 0, 0, "
+          "5, 5)\n"
+          "b + 1",
+          "[1 2 3]" },
+        { "fn odd(v) = (v + x) % 2 == 1\na = make(3, 1, 2)\nodd(a) ? a + 7 : x", "[0 9 2]" },
+        { "fn any(f, v) = f(v)\na = make(3, 1, 2)\nany(v -> v + x > 3, a) ? a + 7 : x", "[0 1 9]" },
         { "min(make(3, 1, x), [1 0 1])", "[0 0 1]" },
         { "sort([3 1 2])", "[1 2 3]" },
         { "matmul([1 2; 3 4], transpose([5 6; 7 8]))", "[17 23; 39 53]" },

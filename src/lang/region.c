@@ -13,6 +13,9 @@
  * coordinates and no array; it is evaluated behind the others and falls back on
  * the shape known by then. Random numbers without a shape come last. In make()
  * the shape is given, and arrays do not change it.
+ *
+ * A condition that cannot depend on the shape is decided first: where it is a
+ * number, nothing of the side that it does not choose is evaluated.
  */
 #include "base/alloc.h"
 #include "lang/eval.h"
@@ -94,6 +97,32 @@ static bool wants_shape(const ip_eval *ev, const ip_node *node)
     return false;
 }
 
+/* How much of the program's functions is looked into before a condition. */
+enum { NODES_LOOKED_AT = 4096 };
+
+/* Might what node computes depend on the shape around it? The bodies of functions are looked into. *left: how many nodes
+ * still are; behind them all might. */
+static bool may_want_shape(const ip_eval *ev, const ip_node *node, int *left)
+{
+    if (--*left < 0 || is_coordinate_node(ev, node) || ip_lacks_shape(ev, node)) return true;
+    if (node->kind == IP_N_NAME || node->kind == IP_N_CALL) {
+        const ip_val *bound = ip_eval_lookup(ev, node->name);
+        if (bound && bound->kind == IP_V_ANY) return true;
+        const bool has_body = bound && bound->kind == IP_V_FUNCTION && !bound->u.fn.op;
+        if (has_body && may_want_shape(ev, bound->u.fn.lambda->items[0], left)) return true;
+    }
+    for (int i = 0; i < node->n_items; i++)
+        if (may_want_shape(ev, node->items[i], left)) return true;
+    return false;
+}
+
+/* Can a condition be evaluated before anything is known of the region's shape? */
+static bool is_decided_before(const ip_eval *ev, const ip_node *condition)
+{
+    int left = NODES_LOOKED_AT;
+    return !wants_shape(ev, condition) || !may_want_shape(ev, condition, &left);
+}
+
 /* ---- leaves ---------------------------------------------------------------------------- */
 
 /* Widens the region's shape by that of a leaf. */
@@ -139,14 +168,20 @@ static struct ip_memo *add_memo(ip_eval *ev, ip_region *region, const ip_node *n
     return memo;
 }
 
-static bool collect_leaf(ip_eval *ev, ip_region *region, const ip_node *node, ip_val *seen)
+/* *seen: its value, borrowed. */
+static bool collect_leaf_now(ip_eval *ev, ip_region *region, const ip_node *node, ip_val *seen)
 {
     struct ip_memo *memo = add_memo(ev, region, node);
-    if (!memo) return false;
-    if (is_shaped_later(ev, node)) return true; /* later */
-    if (!ip_eval_any(ev, node, &memo->val)) return false;
-    if (seen) *seen = memo->val; /* borrowed */
+    if (!memo || !ip_eval_any(ev, node, &memo->val)) return false;
+    *seen = memo->val;
     return merge_shape(ev, region, &memo->val);
+}
+
+static bool collect_leaf(ip_eval *ev, ip_region *region, const ip_node *node)
+{
+    ip_val ignored;
+    return is_shaped_later(ev, node) ? add_memo(ev, region, node) != NULL
+                                     : collect_leaf_now(ev, region, node, &ignored);
 }
 
 static bool is_literal(const ip_node *node)
@@ -158,11 +193,11 @@ static bool collect(ip_eval *ev, ip_region *region, const ip_node *node)
 {
     if (is_literal(node) || is_coordinate_node(ev, node)) return true;
     int n = region_items(ev, node);
-    if (n == 0) return collect_leaf(ev, region, node, NULL);
+    if (n == 0) return collect_leaf(ev, region, node);
     bool chooses = node->kind == IP_N_OPERATOR && node->op == IP_O_SELECT;
-    if (chooses && !wants_shape(ev, node->items[0])) { /* a number chooses one branch; only that is evaluated */
+    if (chooses && is_decided_before(ev, node->items[0])) { /* a number chooses one branch; only that is evaluated */
         ip_val condition = { .kind = IP_V_NONE };
-        if (!collect_leaf(ev, region, node->items[0], &condition)) return false;
+        if (!collect_leaf_now(ev, region, node->items[0], &condition)) return false;
         if (ip_val_is_scalar(&condition) && !condition.unknown)
             return collect(ev, region, node->items[condition.number != 0 ? 1 : 2]);
         return collect(ev, region, node->items[1]) && collect(ev, region, node->items[2]);
