@@ -100,8 +100,8 @@ static bool wants_shape(const ip_eval *ev, const ip_node *node)
 /* How much of the program's functions is looked into before a condition. */
 enum { NODES_LOOKED_AT = 4096 };
 
-/* Might what node computes depend on the shape around it? The bodies of functions are looked into. *left: how many nodes
- * still are; behind them all might. */
+/* Might what node computes depend on the shape around it? The bodies of functions are looked into. *left: how many
+ * nodes still are; behind them all might. */
 static bool may_want_shape(const ip_eval *ev, const ip_node *node, int *left)
 {
     if (--*left < 0 || is_coordinate_node(ev, node) || ip_lacks_shape(ev, node)) return true;
