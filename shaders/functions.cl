@@ -252,6 +252,28 @@ IP_INLINE float ip_cbrt(float x)
     return is_usual ? x < 0 ? -size : size : x;
 }
 
+/*
+ * As ip_cbrt(): the inverse root y from a fifth of the bits, then y times three and two terms of the series of
+ * (1 - h)^(-1/5), h = 1 - x y^5. The root is x y^4, of which what is left is known to twice a float's digits.
+ */
+IP_INLINE float ip_fifth_root(float x)
+{
+    const float a = (float)fabs(x);
+    const int is_usual = (a > 0) & (a < INFINITY), is_small = a < 0x1p-80f;
+    const float b = is_usual ? is_small ? a * 0x1p50f : a : 1;
+    const float first = as_float(0x4c2b8000 - (int)((float)as_int(b) * 0.2f)), first_square = first * first;
+    const float h = IP_FMAF(-b * first * first_square, first_square, 1.0f), step = first * h;
+    const float second = IP_FMAF(step, IP_FMAF(IP_FMAF(0.088f, h, 0.12f), h, 0.2f), first), square = second * second;
+    const float rest = IP_FMAF(-b * second * square, square, 1.0f);
+    const float y = IP_FMAF(second * rest, IP_FMAF(0.12f, rest, 0.2f), second);
+    const float inverse = y * y * y * y, t = b * inverse;
+    const float two = t * t, two_low = IP_FMAF(t, t, -two);
+    const float four = two * two, four_low = IP_FMAF(two, two, -four) + 2 * two * two_low;
+    const float left = IP_FMAF(four_low, t, IP_FMAF(four, t, -b));
+    const float root = IP_FMAF(-left, inverse * 0.2f, t), size = is_small ? root * 0x1p-10f : root;
+    return is_usual ? x < 0 ? -size : size : x;
+}
+
 /* As C's pow(), of an exponent that is finite, above 0 and no whole number. */
 IP_INLINE float ip_pow_fraction(float x, float y)
 {
@@ -633,6 +655,19 @@ IP_INLINE double ip_cbrt64(double x)
     const ip_pair square = ip_product(y, y);
     const double root = y - (fma(square.hi, y, -b) + square.lo * y) / (3 * square.hi);
     const double size = is_small ? root * 0x1p-200 : root;
+    return is_usual ? x < 0 ? -size : size : x;
+}
+
+/* A step of Newton's from the fifth root to some 2^-36. */
+IP_INLINE double ip_fifth_root64(double x)
+{
+    const double a = fabs(x);
+    const int is_usual = (a > 0) & (a < (double)INFINITY), is_small = a < 0x1p-900;
+    const double b = is_usual ? is_small ? a * 0x1p600 : a : 1, y = ip_exp_double(ip_log_double(b) * 0.2);
+    const ip_pair square = ip_product(y, y), fourth = ip_product(square.hi, square.hi);
+    const double low = fourth.lo + 2 * square.hi * square.lo;
+    const double root = y - (fma(fourth.hi, y, -b) + low * y) / (5 * fourth.hi);
+    const double size = is_small ? root * 0x1p-120 : root;
     return is_usual ? x < 0 ? -size : size : x;
 }
 

@@ -25,6 +25,9 @@
 /* An index moved inside 0..n-1. Mirroring and wrapping work at any distance. */
 static inline int ip_replicate(int i, int n) { return min(max(i, 0), n - 1); }
 
+/*: ip_rootn5 */
+#define ip_rootn5(x) rootn(x, 5)
+
 /*: ip_wrap */
 static inline int ip_wrap(int i, int n)
 {

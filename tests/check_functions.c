@@ -120,25 +120,41 @@ END_TEST
 
 static long double to_2_4(long double x) { return powl(x, 2.4f); }
 static long double inverse_root(long double x) { return 1 / sqrtl(x); }
+static long double fifth_root(long double x) { return copysignl(powl(fabsl(x), 0.2L), x); }
 static long double to_one_third(long double x) { return powl(x, (float)(1.0 / 3)); }
 
 static const struct function {
     const char *text;
     long double (*exact)(long double);
 } functions[] = {
-    { "sin($1)", sinl },           { "cos($1)", cosl },
-    { "tan($1)", tanl },           { "asin($1)", asinl },
-    { "acos($1)", acosl },         { "atan($1)", atanl },
-    { "sinh($1)", sinhl },         { "cosh($1)", coshl },
-    { "exp2($1)", exp2l },         { "expm1($1)", expm1l },
-    { "log2($1)", log2l },         { "log10($1)", log10l },
-    { "log1p($1)", log1pl },       { "cbrt($1)", cbrtl },
-    { "rsqrt($1)", inverse_root }, { "asinh($1)", asinhl },
-    { "acosh($1)", acoshl },       { "atanh($1)", atanhl },
-    { "erf($1)", erfl },           { "erfc($1)", erfcl },
-    { "lgamma($1)", lgammal },     { "tgamma($1)", tgammal },
-    { "tanh($1)", tanhl },         { "exp($1)", expl },
-    { "pow($1, 2.4)", to_2_4 },    { "pow($1, 1 / 3)", to_one_third },
+    { "sin($1)", sinl },
+    { "cos($1)", cosl },
+    { "tan($1)", tanl },
+    { "asin($1)", asinl },
+    { "acos($1)", acosl },
+    { "atan($1)", atanl },
+    { "sinh($1)", sinhl },
+    { "cosh($1)", coshl },
+    { "exp2($1)", exp2l },
+    { "expm1($1)", expm1l },
+    { "log2($1)", log2l },
+    { "log10($1)", log10l },
+    { "log1p($1)", log1pl },
+    { "cbrt($1)", cbrtl },
+    { "rsqrt($1)", inverse_root },
+    { "asinh($1)", asinhl },
+    { "acosh($1)", acoshl },
+    { "atanh($1)", atanhl },
+    { "erf($1)", erfl },
+    { "erfc($1)", erfcl },
+    { "lgamma($1)", lgammal },
+    { "tgamma($1)", tgammal },
+    { "tanh($1)", tanhl },
+    { "exp($1)", expl },
+    { "pow($1, 2.4)", to_2_4 },
+    { "pow($1, 1 / 3)", to_one_third },
+    { "fifth_root($1)", fifth_root },
+    { "sqrt($1)", sqrtl },
 };
 
 /* Angles of all sizes; those next to multiples of a quarter turn, of which little is left; numbers about 1; and special
@@ -332,7 +348,7 @@ static const struct double_function {
     { "acosh($1)", acoshl, NULL },       { "atanh($1)", atanhl, NULL },
     { "erf($1)", erfl, NULL },           { "nextafter($1, $2)", NULL, next_double },
     { "erfc($1)", erfcl, NULL },         { "lgamma($1)", lgammal, NULL },
-    { "tgamma($1)", tgammal, NULL },
+    { "tgamma($1)", tgammal, NULL },     { "fifth_root($1)", fifth_root, NULL },
 };
 
 /* Numbers of all sizes, such as have results of all kinds, next to multiples of a quarter turn, and special ones in

@@ -104,6 +104,7 @@ static const text_case numbers[] = {
     { "isnan(nan) + isinf(-inf) * 10 + isfinite(7) * 100 + isfinite(inf) + isnan(1)", "111" },
     { "hypot(3, -4)", "5" },
     { "log2(8) + log10(1000) + exp2(3) + cbrt(-27) + rsqrt(4) + expm1(0) + log1p(0)", "11.5" },
+    { "fifth_root(-32) + fifth_root(0)", "-2" },
     { "asinh(0) + acosh(1) + atanh(0) + erf(0) + erfc(0)", "1" },
     { "lgamma(1) + tgamma(5) + fma(2, 3, 4)", "34" },
     { "nextafter(1, 2) > 1", "true" },

@@ -94,8 +94,8 @@ START_TEST(mosaics)
 }
 END_TEST
 
-/* As Hirakawa and Parks tell it. The mosaic's green along rows, 0, or columns, 1; beyond the edges that of the site which
- * is mirrored there. */
+/* As Hirakawa and Parks tell it. The mosaic's green along rows, 0, or columns, 1; beyond the edges that of the site
+ * which is mirrored there. */
 static real directed_green(const picture *a, const char *pattern, int64_t y, int64_t x, int direction)
 {
     y = y < 0 ? -y : y >= H ? 2 * H - 2 - y : y;

@@ -297,6 +297,7 @@ const matrix_pack matrix_packs[] = {
         { "log10", "log10($1)", 1, 0, NULL },
         { "log1p", "log1p($1)", 1, 0, NULL },
         { "cbrt", "cbrt($1)", 1, 0, NULL },
+        { "fifth_root", "fifth_root($1)", 1, 0, NULL },
         { "rsqrt", "rsqrt($1)", 1, 0, NULL },
         { "asinh", "asinh($1)", 1, 0, NULL },
         { "acosh", "acosh($1)", 1, 0, NULL },

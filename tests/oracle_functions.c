@@ -118,6 +118,10 @@ static real r_log2(real a, real b, imgpar_dtype d) { return (void)b, (void)d, lo
 static real r_log10(real a, real b, imgpar_dtype d) { return (void)b, (void)d, log10l(a); }
 static real r_log1p(real a, real b, imgpar_dtype d) { return (void)b, (void)d, log1pl(a); }
 static real r_cbrt(real a, real b, imgpar_dtype d) { return (void)b, (void)d, cbrtl(a); }
+static real r_fifth_root(real a, real b, imgpar_dtype d)
+{
+    return (void)b, (void)d, copysignl(powl(fabsl(a), 0.2L), a);
+}
 static real r_rsqrt(real a, real b, imgpar_dtype d) { return (void)b, (void)d, 1 / sqrtl(a); }
 static real r_asinh(real a, real b, imgpar_dtype d) { return (void)b, (void)d, asinhl(a); }
 static real r_acosh(real a, real b, imgpar_dtype d) { return (void)b, (void)d, acoshl(a); }
@@ -190,6 +194,7 @@ static const function functions[] = {
     { "log10", 1, REAL, NULL, r_log10, 3 },
     { "log1p", 1, REAL, NULL, r_log1p, 3 },
     { "cbrt", 1, REAL, NULL, r_cbrt, 3 },
+    { "fifth_root", 1, REAL, NULL, r_fifth_root, 3 },
     { "rsqrt", 1, REAL, NULL, r_rsqrt, 3 },
     { "asinh", 1, REAL, NULL, r_asinh, 4 },
     { "acosh", 1, REAL, NULL, r_acosh, 4 },
@@ -340,20 +345,20 @@ static void answer(const call *c, picture *out)
 }
 
 const oracle_row oracle_functions[] = {
-    { "plus", answer },     { "minus", answer },      { "times", answer },  { "divide", answer },
-    { "div", answer },      { "mod", answer },        { "min", answer },    { "max", answer },
-    { "pow", answer },      { "atan2", answer },      { "and", answer },    { "or", answer },
-    { "xor", answer },      { "shl", answer },        { "shr", answer },    { "lt", answer },
-    { "le", answer },       { "gt", answer },         { "ge", answer },     { "eq", answer },
-    { "ne", answer },       { "both", answer },       { "either", answer }, { "not", answer },
-    { "negative", answer }, { "complement", answer }, { "abs", answer },    { "floor", answer },
-    { "ceil", answer },     { "round", answer },      { "trunc", answer },  { "sqrt", answer },
-    { "exp", answer },      { "log", answer },        { "sin", answer },    { "cos", answer },
-    { "tan", answer },      { "asin", answer },       { "acos", answer },   { "atan", answer },
-    { "sinh", answer },     { "cosh", answer },       { "tanh", answer },   { "exp2", answer },
-    { "expm1", answer },    { "log2", answer },       { "log10", answer },  { "log1p", answer },
-    { "cbrt", answer },     { "rsqrt", answer },      { "asinh", answer },  { "acosh", answer },
-    { "atanh", answer },    { "erf", answer },        { "erfc", answer },   { "tgamma", answer },
-    { "half_exp", answer }, { "nextafter", answer },  { "lgamma", answer }, { "fma", answer },
-    { NULL, NULL },
+    { "plus", answer },       { "minus", answer },      { "times", answer },  { "divide", answer },
+    { "div", answer },        { "mod", answer },        { "min", answer },    { "max", answer },
+    { "pow", answer },        { "atan2", answer },      { "and", answer },    { "or", answer },
+    { "xor", answer },        { "shl", answer },        { "shr", answer },    { "lt", answer },
+    { "le", answer },         { "gt", answer },         { "ge", answer },     { "eq", answer },
+    { "ne", answer },         { "both", answer },       { "either", answer }, { "not", answer },
+    { "negative", answer },   { "complement", answer }, { "abs", answer },    { "floor", answer },
+    { "ceil", answer },       { "round", answer },      { "trunc", answer },  { "sqrt", answer },
+    { "exp", answer },        { "log", answer },        { "sin", answer },    { "cos", answer },
+    { "tan", answer },        { "asin", answer },       { "acos", answer },   { "atan", answer },
+    { "sinh", answer },       { "cosh", answer },       { "tanh", answer },   { "exp2", answer },
+    { "expm1", answer },      { "log2", answer },       { "log10", answer },  { "log1p", answer },
+    { "cbrt", answer },       { "rsqrt", answer },      { "asinh", answer },  { "acosh", answer },
+    { "atanh", answer },      { "erf", answer },        { "erfc", answer },   { "tgamma", answer },
+    { "half_exp", answer },   { "nextafter", answer },  { "lgamma", answer }, { "fma", answer },
+    { "fifth_root", answer }, { NULL, NULL },
 };

@@ -109,9 +109,11 @@ static const char *const patterns[IP_X_N] = {
     [IP_X_TRUNC] = "trunc(%1)",     [IP_X_SQRT] = "sqrt(%1)",
     [IP_X_ISNAN] = "(%1 != %1)",
 #define half_exp exp /* OpenCL has it of f32 only */
+#define fifth_root ip_rootn5
 #define FUNCTION(OP, NAME, F64) [IP_X_##OP] = IP_NAME_OF(NAME) "(%1)",
 #include "ir/functions.def"
 #undef FUNCTION
+#undef fifth_root
 #undef half_exp
 };
 

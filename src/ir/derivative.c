@@ -227,6 +227,10 @@ static ip_expr *of_log10(const given *v, int k)
 }
 static ip_expr *of_log1p(const given *v, int k) { return divide(v, v->g, add(v, number(v, 1), arg(v, k))); }
 static ip_expr *of_cbrt(const given *v, int k) { return (void)k, per(v, mul(v, number(v, 3), square(v, result(v)))); }
+static ip_expr *of_fifth_root(const given *v, int k)
+{
+    return (void)k, per(v, mul(v, number(v, 5), square(v, square(v, result(v)))));
+}
 static ip_expr *of_rsqrt(const given *v, int k)
 {
     ip_expr *x = result(v);
@@ -292,17 +296,28 @@ static ip_expr *of_erfc(const given *v, int k) { return negative(v, of_erf(v, k)
 
 /* What is not here has derivative 0, but for windows and loops, which are walked. */
 static const rule rules[IP_X_N] = {
-    [IP_X_ADD] = of_same,    [IP_X_SUB] = of_sub,       [IP_X_MUL] = of_mul,           [IP_X_DIV] = of_div,
-    [IP_X_MOD] = of_mod,     [IP_X_MIN] = of_extreme,   [IP_X_MAX] = of_extreme,       [IP_X_POW] = of_pow,
-    [IP_X_ATAN2] = of_atan2, [IP_X_SELECT] = of_select, [IP_X_FMA] = of_fma,           [IP_X_NEG] = of_neg,
-    [IP_X_ABS] = of_abs,     [IP_X_SQRT] = of_sqrt,     [IP_X_EXP] = of_exp,           [IP_X_HALF_EXP] = of_exp,
-    [IP_X_EXP2] = of_exp2,   [IP_X_EXPM1] = of_expm1,   [IP_X_LOG] = of_log,           [IP_X_LOG2] = of_log2,
-    [IP_X_LOG10] = of_log10, [IP_X_LOG1P] = of_log1p,   [IP_X_CBRT] = of_cbrt,         [IP_X_RSQRT] = of_rsqrt,
-    [IP_X_SIN] = of_sin,     [IP_X_COS] = of_cos,       [IP_X_TAN] = of_tan,           [IP_X_ASIN] = of_asin,
-    [IP_X_ACOS] = of_acos,   [IP_X_ATAN] = of_atan,     [IP_X_SINH] = of_sinh,         [IP_X_COSH] = of_cosh,
-    [IP_X_TANH] = of_tanh,   [IP_X_ASINH] = of_asinh,   [IP_X_ACOSH] = of_acosh,       [IP_X_ATANH] = of_atanh,
-    [IP_X_ERF] = of_erf,     [IP_X_LGAMMA] = of_lgamma, [IP_X_TGAMMA] = of_tgamma,     [IP_X_NEXTAFTER] = of_nextafter,
-    [IP_X_ERFC] = of_erfc,   [IP_X_CAST] = of_cast,     [IP_X_SATURATE] = of_saturate,
+    [IP_X_ADD] = of_same,          [IP_X_SUB] = of_sub,
+    [IP_X_MUL] = of_mul,           [IP_X_DIV] = of_div,
+    [IP_X_MOD] = of_mod,           [IP_X_MIN] = of_extreme,
+    [IP_X_MAX] = of_extreme,       [IP_X_POW] = of_pow,
+    [IP_X_ATAN2] = of_atan2,       [IP_X_SELECT] = of_select,
+    [IP_X_FMA] = of_fma,           [IP_X_NEG] = of_neg,
+    [IP_X_ABS] = of_abs,           [IP_X_SQRT] = of_sqrt,
+    [IP_X_EXP] = of_exp,           [IP_X_HALF_EXP] = of_exp,
+    [IP_X_EXP2] = of_exp2,         [IP_X_EXPM1] = of_expm1,
+    [IP_X_LOG] = of_log,           [IP_X_LOG2] = of_log2,
+    [IP_X_LOG10] = of_log10,       [IP_X_LOG1P] = of_log1p,
+    [IP_X_CBRT] = of_cbrt,         [IP_X_RSQRT] = of_rsqrt,
+    [IP_X_SIN] = of_sin,           [IP_X_COS] = of_cos,
+    [IP_X_TAN] = of_tan,           [IP_X_ASIN] = of_asin,
+    [IP_X_ACOS] = of_acos,         [IP_X_ATAN] = of_atan,
+    [IP_X_SINH] = of_sinh,         [IP_X_COSH] = of_cosh,
+    [IP_X_TANH] = of_tanh,         [IP_X_ASINH] = of_asinh,
+    [IP_X_ACOSH] = of_acosh,       [IP_X_ATANH] = of_atanh,
+    [IP_X_ERF] = of_erf,           [IP_X_LGAMMA] = of_lgamma,
+    [IP_X_TGAMMA] = of_tgamma,     [IP_X_NEXTAFTER] = of_nextafter,
+    [IP_X_ERFC] = of_erfc,         [IP_X_CAST] = of_cast,
+    [IP_X_SATURATE] = of_saturate, [IP_X_FIFTH_ROOT] = of_fifth_root,
 };
 
 /* ---- what depends on wanted leaves ------------------------------------------------------------------ */

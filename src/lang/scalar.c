@@ -108,6 +108,7 @@ const char *ip_scalar_operator(ip_operator op, const ip_val *operands, ip_val *o
 typedef enum fraction { KEEPS, ALWAYS, NEVER } fraction;
 
 #define half_exp(x) exp(x)
+#define fifth_root(x) copysign(pow(fabs(x), 0.2), x)
 #undef rsqrt
 #define rsqrt(x) (1 / sqrt(x)) /* C has it since C23 */
 #define FUNCTION(OP, NAME, F64) \
@@ -115,6 +116,7 @@ typedef enum fraction { KEEPS, ALWAYS, NEVER } fraction;
 #include "ir/functions.def"
 #undef FUNCTION
 #undef rsqrt
+#undef fifth_root
 #undef half_exp
 static double f_sqrt(const double *a) { return sqrt(a[0]); }
 static double f_atan2(const double *a) { return atan2(a[0], a[1]); }
